@@ -40,7 +40,7 @@ _HOMES = {
     "join_clips": "osteon.core.sequence",
     "linear_blend_model": "osteon.deform.linear_blend",
     "learn_eigenskin": "osteon.pipeline.eigenskin",
-    "load_levels": "osteon.lod.files",
+    "load_levels": "osteon.lod.model_levels",
     "load_model": "osteon.io",
     "load_pose_set": "osteon.io.poses",
     "load_poses": "osteon.io.poses",
@@ -48,14 +48,14 @@ _HOMES = {
     "load_skeleton": "osteon.io.skeletons",
     "measure_deviation": "osteon.measure.deviation",
     "measure_distortion": "osteon.measure.distortion",
-    "model_at_level": "osteon.lod.model_at_level",
+    "model_at_level": "osteon.lod.model_levels",
     "pose_character": "osteon.deform.pose",
     "pose_frames": "osteon.deform.pose",
     "pose_model": "osteon.pipeline.pose_model",
     "pose_vertices": "osteon.deform.pose",
     "rig_of_mesh": "osteon.pipeline.eigenskin",
     "rig_sequence": "osteon.pipeline.skeleton",
-    "save_levels": "osteon.lod.files",
+    "save_levels": "osteon.lod.model_levels",
     "save_model": "osteon.io",
     "save_pose_set": "osteon.io.poses",
     "save_sequence": "osteon.io",
@@ -86,9 +86,8 @@ if TYPE_CHECKING:
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
     from osteon.io.poses import PoseSet, load_pose_set, load_poses, save_pose_set
     from osteon.io.skeletons import load_skeleton, save_skeleton
-    from osteon.lod.files import load_levels, save_levels
     from osteon.lod.fit_progressive import fit_progressive
-    from osteon.lod.model_at_level import model_at_level
+    from osteon.lod.model_levels import load_levels, model_at_level, save_levels
     from osteon.lod.options import LodOptions
     from osteon.lod.progressive_skin import ProgressiveSkin
     from osteon.measure.deviation import measure_deviation

@@ -126,7 +126,7 @@ def _measure(name: str, run: BenchRun, record: Path | None, json_file: str | Non
         check_record(record_path(record, name))
     outputs = plan_outputs(
         (path for path in run.data.rglob("*") if path.suffix.lower() in FORMATS),
-        file_output("--record", None if record is None else record_path(record, name)),
+        file_output("--record", None if record is None else record_path(record, name), resumes=True),
         file_output("--json", json_file),
     )
     stamp = stamp_run()

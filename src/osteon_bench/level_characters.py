@@ -15,8 +15,8 @@ from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.joint_rbf import NO_JOINT, JointRbf
 from osteon.io import load_model
 from osteon.synth.baked import smooth_series
-from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon_bench.run import BenchRun
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 __all__ = ["corrected_model", "joint_driven_model", "level_characters"]
 

@@ -75,7 +75,7 @@ def _cases(run: BenchRun) -> Iterator[LevelCase]:
 
 def _models(run: BenchRun) -> Iterator[tuple[str, SkinnedModel]]:
     from osteon.io import load_model
-    from osteon.synth.jointed import JointedOptions, make_jointed
+    from osteon_bench.subjects import JointedOptions, make_jointed
 
     folder = run.data.parent / "characters"
     paths = sorted(folder.glob("*.glb"))

@@ -10,11 +10,10 @@ from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.deform.blending import blend_dense
 from osteon.deform.pose import pose_frames
-from osteon.lod.bone_order import BoneForm, BoneOrder
-from osteon.lod.level_pose import pose_at_count
-from osteon.lod.model_at_level import model_at_level
+from osteon.lod.bone_order import BoneForm, BoneOrder, pose_at_count
+from osteon.lod.model_levels import model_at_level
 from osteon.lod.search.fit_orders import FrameRun, fit_order, fit_orders, runs_of
-from osteon.lod.search.merge_state import MergeProblem
+from osteon.lod.search.merge_search import MergeProblem
 from osteon.lod.search.pair_moments import motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 from osteon_bench.lod import LevelCase, bounded
@@ -138,7 +137,7 @@ def _rises(case: LevelCase, order: BoneOrder, posed: Float64) -> int:
 
 def set_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
     """Small characters beside all sets and all orders of their bones."""
-    from osteon.synth.jointed import JointedOptions, make_jointed
+    from osteon_bench.subjects import JointedOptions, make_jointed
 
     models = [(case.name, case.model) for case in cases if case.measured and case.levels.n_ordered <= SMALL]
     for joints, seeds in JOINTED.items():

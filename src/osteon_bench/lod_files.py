@@ -85,7 +85,7 @@ def file_rows(run: BenchRun) -> list[Row]:
 
 def level_files(levels: ModelLevels, folder: Path) -> Iterator[LevelFile]:
     """Everything that `osteon lod` writes of these levels."""
-    from osteon.lod.files import load_levels, save_levels
+    from osteon.lod.model_levels import load_levels, save_levels
 
     for form, options in FORMS.items():
         path = folder / f"levels-{form.replace(' ', '-')}.gltf"
@@ -134,7 +134,7 @@ def show_node(path: Path, node: int, out: Path) -> Path:
 
 def _lost(levels: ModelLevels, folder: Path) -> int:
     """Levels and arrays that a file gives back otherwise than they were."""
-    from osteon.lod.files import load_levels, save_levels
+    from osteon.lod.model_levels import load_levels, save_levels
 
     save_levels(levels, folder / "levels.npz")
     again = load_levels(folder / "levels.npz")

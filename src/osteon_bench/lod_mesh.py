@@ -29,9 +29,8 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.fit.poses import distinct_poses, pose_distances
-from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import choose_frames
-from osteon.lod.mesh.simplify import simplify_model
+from osteon.lod.mesh.simplify import SimplifyOptions, simplify_model
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 from osteon_bench.lod import LevelCase
 from osteon_bench.mesh_peer import PeerLevel, has_peer, peer_levels

@@ -9,9 +9,8 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.deform.blending import blend_dense
-from osteon.lod.level_player import LevelPlayer, plan_level
-from osteon.lod.level_pose import pose_at_count
-from osteon.lod.local_keys import local_keys
+from osteon.lod.bone_order import pose_at_count
+from osteon.lod.level_player import LevelPlayer, local_keys, plan_level
 from osteon_bench.lod import LevelCase, bounded
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun

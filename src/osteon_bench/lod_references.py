@@ -19,8 +19,8 @@ from osteon.core.kinematics import parents_first
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
 from osteon.lod.search.fit_orders import FrameRun, mean_transform
-from osteon.lod.search.follow_state import start_following
-from osteon.lod.search.merge_state import MergeProblem
+from osteon.lod.search.forward_search import start_following
+from osteon.lod.search.merge_search import MergeProblem
 from osteon.lod.search.pair_moments import error_of_matrices
 from osteon.lod.search.skin_motion import SkinMotion
 

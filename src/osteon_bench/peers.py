@@ -224,7 +224,7 @@ def _first_run_rows(run: BenchRun) -> list[Row]:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(folder) / "cache")}
         for name in ("first run, compiling included", "later run"):
             run.say(name)
-            command = [sys.executable, "-m", "osteon", "demo", "--quiet", "-o", str(Path(folder) / "demo")]
+            command = [sys.executable, "-m", "osteon", "demo", "--quiet", "--force", "-o", str(Path(folder) / "demo")]
             start = time.perf_counter()
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             if done.returncode != 0:

@@ -48,6 +48,7 @@ BENCHES = {
         ("data",),
     ),
     "fuzz": Bench("damaged files: inputs, lines run, crashes and hangs of every reader", ("threads", "inputs")),
+    "faults": Bench("kills and power cuts: what six commands leave, and whether the next run continues", ("inputs",)),
     "firstrun": Bench("what compiling costs the first run, beside another checkout", ("against",)),
     "strangers": Bench("files that others made: read, skinned, played, and skinned again on their own rigs"),
     "view": Bench("the page: a crowd against streamed vertices, its first picture, its bundle"),

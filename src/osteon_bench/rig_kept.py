@@ -65,7 +65,7 @@ def _skinned(name: str, path: Path, place: Path, player: WebPlayer) -> list[Row]
     """Some frames of the character, skinned on it."""
     frames, out = place / "frames.npz", place / "skinned.glb"
     _save_frames(path, frames)
-    done = run_command("skin", str(frames), "--rig", str(path), "-o", str(out), "--json", "-")
+    done = run_command("skin", str(frames), "--rig", str(path), "-o", str(out), "--force", "--json", "-")
     case = f"{name}, skinned on its rig"
     if not done.done:
         return [_failed(case, done)]
@@ -150,7 +150,7 @@ def _clips(name: str, path: Path, place: Path, player: WebPlayer) -> list[Row]:
     before = read_plain(path)
     clips, out = place / "clips.glb", place / "appended.glb"
     write_clips_alone(before, clips)
-    done = run_command("skin", str(clips), "--rig", str(path), "-o", str(out), "--json", "-")
+    done = run_command("skin", str(clips), "--rig", str(path), "-o", str(out), "--force", "--json", "-")
     case = f"{name}, clips without a mesh"
     if not done.done:
         return [_failed(case, done)]
@@ -184,7 +184,9 @@ def _resized(name: str, before: Any, place: Path, size: float, player: WebPlayer
     """The largest extent of a clip in three.js over that of the rest pose, on a character of another size."""
     character, out = place / f"size_{size:g}.glb", place / f"moving_{size:g}.glb"
     write_resized(before, character, size)
-    done = run_command("skin", str(place / "clips.glb"), "--rig", str(character), "-o", str(out), "--json", "-")
+    done = run_command(
+        "skin", str(place / "clips.glb"), "--rig", str(character), "-o", str(out), "--force", "--json", "-"
+    )
     case = f"{name}, {size:g} times as large"
     if not done.done:
         return _failed(case, done)

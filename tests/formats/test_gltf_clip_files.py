@@ -17,7 +17,7 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, load_model, load_sequence, save_model
 from osteon.io.formats.options import ClipOptions
-from osteon.io.load.clip_files import describe_clips_only, holds_clips_only, play_on_rig
+from osteon.io.load.rig_files import describe_clips_only, holds_clips_only, play_on_rig
 
 from ..subjects import bent_tube
 from ..tolerance import assert_same_points

@@ -10,7 +10,7 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.io.poses import load_poses, save_poses
 from osteon.synth.figure import CHAINS, figure_poses
-from osteon.synth.rig import sticks_of
+from osteon.synth.posing import sticks_of
 
 FIGURE = sticks_of(CHAINS, "figure")
 

@@ -15,7 +15,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, load_sequence, save_model, save_sequence
-from osteon.io.save.output_batch import OutputBatch, output_batch
+from osteon.io.save.atomic import OutputBatch, output_batch
 from osteon.io.save.overwriting import OverwriteGuard
 
 from .usd_models import PNG, textured
@@ -120,11 +120,11 @@ def test_a_file_of_others_is_never_overwritten(tmp_path: Path, refused) -> None:
     assert picture.read_bytes() == PNG
 
 
-def test_the_command_line_writes_and_replaces_its_own(tmp_path: Path) -> None:
+def test_the_command_line_writes_and_replaces(tmp_path: Path) -> None:
     save_model(textured(), tmp_path / "in.npz")
-    for _ in range(2):
+    for force in ([], ["--force"]):
         command = [sys.executable, "-m", "osteon", "play", str(tmp_path / "in.npz"), "-o", str(tmp_path / "out.usda")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command + force, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     assert len(files(tmp_path / "out_textures")) == 1
 

@@ -7,14 +7,14 @@ import pytest
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions
 from osteon.io.engines import ENGINES
-from osteon.lod.files import save_levels
+from osteon.lod.model_levels import save_levels
 from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
-from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon_bench.level_characters import corrected_model, joint_driven_model
 from osteon_bench.lod_files import BAKED, COARSE, MODEL, level_files, measure_file
 from osteon_bench.players.deviation import TOLERANCE, Reference, match_corners, worst_deviation
 from osteon_bench.players.tools import why_no_raylib
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 from .cesium_room import for_cesium
 

@@ -13,9 +13,8 @@ from osteon.core.model import SkinnedModel
 from osteon.core.topology import shells
 from osteon.core.transforms import compose, invert
 from osteon.deform.pose import pose_frames
-from osteon.lod.mesh.options import SimplifyOptions
-from osteon.lod.mesh.simplify import MeshLevel, simplify_model
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon.lod.mesh.simplify import MeshLevel, SimplifyOptions, simplify_model
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 seeds = st.integers(0, 2**16)
 parts = st.floats(0.1, 0.9)

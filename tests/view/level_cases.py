@@ -12,15 +12,10 @@ from osteon.core.character import Character, Skin
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io.metadata.baked import baked_model
-from osteon.lod.bind_pose import BindPose
-from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneOrder
-from osteon.lod.level_curve import LevelCurve, LevelPoint
-from osteon.lod.level_player import LevelPlayer, plan_level
-from osteon.lod.local_keys import local_keys
-from osteon.lod.model_at_level import model_at_level
-from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
-from osteon.lod.progressive_skin import ProgressiveSkin
+from osteon.lod.level_player import LevelPlayer, local_keys, plan_level
+from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, model_at_level, with_slots
+from osteon.lod.progressive_skin import BindPose, BlendOrder, LevelCurve, LevelPoint, ProgressiveSkin
 
 from ..leveled import cut_mesh
 

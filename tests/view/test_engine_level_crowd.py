@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from osteon.lod.controller import ControllerOptions, ControllerState, SeenCharacter, control_levels
-from osteon.lod.level_curve import LevelCurve
 from osteon.lod.model_levels import ModelLevels
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon.lod.progressive_skin import LevelCurve
 from osteon.view.pack.model_pack import pack_model
 from osteon_bench.level_characters import joint_driven_model
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 from .engine_cases import models, pack_of
 from .engine_page import engine_page

@@ -12,9 +12,9 @@ import pytest
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.lod.model_levels import ModelLevels
-from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon.view.pack.model_pack import pack_model
 from osteon_bench.level_characters import joint_driven_model
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 from ..posable import posable_model
 from .engine_cases import models

@@ -106,7 +106,7 @@ def test_an_earlier_export_is_replaced_and_anything_else_kept(page, item, tmp_pa
     assert files_in(out) == ["app.css", "app.js", "index.html", "packs/m1.bin", "scene.json"]
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
     (out / "packs" / "notes.txt").write_text("mine")
-    with refused(FileFormatError, "packs/notes.txt", "not part of an export"):
+    with refused(FileFormatError, "packs/notes.txt", "not part of this output"):
         export_view(out, [item])
     (out / "packs" / "notes.txt").rename(out / "mine.txt")
     with refused(FileFormatError, "mine.txt"):
@@ -192,30 +192,25 @@ def test_the_command_exports_with_near_rigid_triangles(subjects, tmp_path, monke
     assert {"source", "triangle_cluster"} <= arrays.keys()
 
 
-def test_the_command_replaces_only_what_it_wrote(page, subjects, tmp_path, monkeypatch, capsys):
+def test_the_command_replaces_an_export_with_force(page, subjects, tmp_path, monkeypatch, capsys):
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    for _ in range(2):
-        assert osteon(monkeypatch, subjects / "tube.npz", "--export", "out", "-q") == 0
+    for more in ([], ["--force"]):
+        assert osteon(monkeypatch, subjects / "tube.npz", "--export", "out", "-q", *more) == 0
     before = files_in(work)
-    for name in ("app.js", "packs/m1.bin", "scene.json", "index.html"):
-        ours = (work / "out" / name).read_bytes()
-        (work / "out" / name).write_text("somebody's own")
-        for more in ([], ["--force"]):
-            assert osteon(monkeypatch, subjects / "tube.npz", "--export", "out", *more) == 2
-            said = capsys.readouterr().err
-            assert name in said
-            assert "did not write" in said
-        assert (work / "out" / name).read_text() == "somebody's own"
-        (work / "out" / name).write_bytes(ours)
-    assert files_in(work) == before
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "out") == 2
+    assert "out exists already" in capsys.readouterr().err
+    (work / "out" / "packs" / "mine.txt").write_text("somebody's own")
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "out", "--force") == 2
+    assert "packs/mine.txt" in capsys.readouterr().err
+    assert files_in(work) == sorted([*before, "out/packs/mine.txt"])
 
 
 @needs_page
 def test_the_command_exports_one_file(subjects, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for more in ([], []):  # its own file it replaces
+    for more in ([], ["--force"]):
         assert osteon(monkeypatch, subjects / "tube.npz", subjects / "frames", "--export", "tube.html", *more) == 0
     said = capsys.readouterr().out
     page = (tmp_path / "tube.html").read_bytes()
@@ -241,17 +236,16 @@ def test_one_file_takes_nobodys_work(subjects, tmp_path, monkeypatch, capsys):
     mine.write_text("<!doctype html><p>mine")
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html") == 2
     said = capsys.readouterr().err
-    assert "--export: mine.html is there already, and Osteon did not write it" in said
+    assert "--export: mine.html exists already; name another output, or add --force" in said
     assert mine.read_text() == "<!doctype html><p>mine"
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html", "--force", "-q") == 0
-    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html", "-q") == 0  # ours now
     before = mine.read_bytes()
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html", "--json", "mine.html") == 2
     (tmp_path / "folder.html").mkdir()
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "folder.html") == 2
     assert "is a folder" in capsys.readouterr().err
     monkeypatch.setattr("osteon.view.export.MOST_BYTES", 100_000)
-    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html") == 2
+    assert osteon(monkeypatch, subjects / "tube.npz", "--export", "mine.html", "--force") == 2
     said = capsys.readouterr().err
     assert "mine.html would have" in said
     assert "name a folder instead" in said
@@ -277,7 +271,7 @@ def test_a_page_that_is_not_the_bundled_one_is_no_file(page, item, tmp_path, ref
         (["{s}/tube.npz", "{s}/other.npz"], "vertices"),
         (["{s}/tube.npz", "{s}/short.npz"], "3 frames"),
         (["{s}/tube.npz", "--port", "99999"], "--port"),
-        (["{s}/tube.npz", "--export", "{s}"], "not part of an export"),
+        (["{s}/tube.npz", "--export", "{s}"], "not part of this output"),
         (["{s}/tube.npz", "--export", "x", "--no-browser"], "leave --port and --no-browser out"),
         (["{s}/tube.npz", "--export", "x.html", "--skeleton", "a.tgf"], "leave --skeleton out"),
         (["{s}/tube.npz", "--export", "{s}/tube.npz/x.html"], "is not a folder"),

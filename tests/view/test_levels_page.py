@@ -12,8 +12,7 @@ import pytest
 from osteon.core.errors import GeometryError
 from osteon.core.model import StoredLevels
 from osteon.io import save_stored_levels
-from osteon.lod.files import save_levels
-from osteon.lod.model_levels import ModelLevels
+from osteon.lod.model_levels import ModelLevels, save_levels
 from osteon.view.server.collection import levels_of, prepare_item
 from tests.posable import posable_model
 

@@ -111,10 +111,10 @@ def write_json(value: dict[str, Any], target: str | None) -> None:
     if target is None or target == "-":
         return
     from osteon.io import atomic_file
-    from osteon.io.save.marks import MARK, MARK_KEY
+    from osteon.io.save import GENERATOR, GENERATOR_KEY
 
     with atomic_file(target) as temporary:
-        temporary.write_text(_json_text({MARK_KEY: MARK, **value}))
+        temporary.write_text(_json_text({GENERATOR_KEY: GENERATOR, **value}))
 
 
 def print_json(value: dict[str, Any], target: str | None) -> None:

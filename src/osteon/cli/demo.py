@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -11,7 +12,7 @@ import numpy as np
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
 from osteon.cli.option_flags import options_of, refuse_given, some_of
-from osteon.cli.outputs import file_output, plan_outputs
+from osteon.cli.outputs import Outputs, file_output, plan_outputs
 from osteon.core.options import command_text
 from osteon.core.skin_options import SkinOptions
 
@@ -28,6 +29,8 @@ Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin"]
 BONES = 32
 #: Corrections and file of each kind of bones.
 RANKS: dict[str, int] = {"scaled": 5, "rigid": 0}
+#: Where files go without -o; they replace those of an earlier run.
+DEMO_FOLDER = Path("osteon-demo")
 FILES = {"scaled": "fox.glb", "rigid": "fox-rigid.glb"}
 BESIDE = ("report.html", "report.json", "picture.png")
 
@@ -39,7 +42,7 @@ BESIDE = ("report.html", "report.json", "picture.png")
     "--output",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("osteon-demo"),
+    default=DEMO_FOLDER,
     show_default=True,
     help="Folder for the model, the report and the picture.",
 )
@@ -65,14 +68,14 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     from osteon.core.compile_kernels import compile_kernels
     from osteon.fit.kernel_modules import ALL_KERNELS
     from osteon.io import save_model
-    from osteon.io.save.output_batch import written_path
+    from osteon.io.save.atomic import written_path
     from osteon.pipeline.skin import skin_sequence
     from osteon.report.curves import report_curves
     from osteon.report.html import write_html_report
     from osteon.synth import SUBJECTS
 
     names = (*FILES.values(), *BESIDE)
-    outputs = plan_outputs([], *(file_output("-o", folder / name) for name in names), file_output("--json", json_file))
+    outputs = plan_demo(folder, names, json_file)
     kinds: tuple[BoneType, ...] = ("scaled", "rigid")
     fits: dict[str, SkinFit] = {}
     with progress_bar(quiet) as progress:
@@ -96,6 +99,12 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     print_json(report, json_file)
     if not quiet and json_file != "-":
         _print_table(sequence, fits, folder)
+
+
+def plan_demo(folder: Path, names: Iterable[str], json_file: str | None) -> Outputs:
+    """The outputs of a demo; those in its default folder are replaced without --force."""
+    files = [file_output("-o", folder / name) for name in names]
+    return plan_outputs([], *files, file_output("--json", json_file), owned=DEMO_FOLDER)
 
 
 def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> None:
@@ -183,7 +192,7 @@ def pose_demo(subject: str, folder: Path, json_file: str | None, quiet: bool) ->
     from osteon.synth.figure import figure_poses, make_figure
 
     names = [f"{subject}{end}" for end in (".obj", ".json", "-poses.json", "-posed.npz", ".png")]
-    outputs = plan_outputs([], *(file_output("-o", folder / name) for name in names), file_output("--json", json_file))
+    outputs = plan_demo(folder, names, json_file)
     make, move = (make_figure, figure_poses) if subject == "figure" else (make_cartoon, cartoon_poses)
     with progress_bar(quiet) as progress:
         vertices, faces, skeleton = make()

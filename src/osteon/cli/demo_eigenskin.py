@@ -9,10 +9,11 @@ import click
 import numpy as np
 
 from osteon.cli.common import print_json, progress_bar, write_json
-from osteon.cli.outputs import file_output, plan_outputs
+from osteon.cli.demo import plan_demo
 from osteon.core.options import command_text
 
 if TYPE_CHECKING:
+    from osteon.cli.outputs import Outputs
     from osteon.core.progress import Progress
     from osteon.io.poses.pose_set import PoseSet
     from osteon.pipeline.eigenskin import LearnedSkin
@@ -34,12 +35,10 @@ def eigenskin_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
     from osteon.io.poses.pose_set import load_pose_set
     from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
     from osteon.pipeline.eigenskin_report import eigenskin_report
-    from osteon.pipeline.simulate import check_pose_folder
 
-    outputs = plan_outputs([], *(file_output("-o", folder / name) for name in NAMES), file_output("--json", json_file))
-    check_pose_folder(folder / POSES)
+    outputs = plan_demo(folder, NAMES, json_file)
     with progress_bar(quiet) as progress:
-        _simulate(folder / POSES, progress)
+        _simulate(folder / POSES, outputs, progress)
         poses = load_pose_set(folder / POSES)
         from osteon.fit.eigenskin.options import EigenSkinOptions
 
@@ -56,7 +55,7 @@ def eigenskin_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
         _print_next_steps(folder, facts)
 
 
-def _simulate(folder: Path, progress: Progress | None) -> None:
+def _simulate(folder: Path, outputs: Outputs, progress: Progress | None) -> None:
     """Poses of single joints and of neighbours, and one of all of them to judge by."""
     from osteon.core.mesh import Mesh
     from osteon.elastic.body import ElasticBody
@@ -74,7 +73,8 @@ def _simulate(folder: Path, progress: Progress | None) -> None:
     number = {name: j for j, name in enumerate(skeleton.names)}
     together = {number[limit.joint]: limit.rotation(SHOWN * limit.high) for limit in bends}
     planned.append(PlannedPose("grasp", "validate", together))
-    simulate_poses(body, SimulationPlan(planned, bends, suffix=".ply"), folder, progress=progress)
+    plan = SimulationPlan(planned, bends, suffix=".ply")
+    simulate_poses(body, plan, folder, check_changed=outputs.guard.check_changed, progress=progress)
 
 
 def _draw(path: Path, learned: LearnedSkin, poses: PoseSet) -> None:

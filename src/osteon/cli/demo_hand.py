@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from osteon.cli.common import print_json, progress_bar, write_json
-from osteon.cli.outputs import file_output, plan_outputs
+from osteon.cli.demo import plan_demo
 from osteon.core.options import command_text
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ def hand_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
     from osteon.elastic.lattice import lattice_around
     from osteon.elastic.pose_workers import PoseTask, pose_many
     from osteon.io import atomic_file, save_sequence
-    from osteon.io.poses.limits import limits_as_json
-    from osteon.io.save.marks import MARK, MARK_KEY
+    from osteon.io.poses.pose_list import limits_as_json
+    from osteon.io.save import GENERATOR, GENERATOR_KEY
     from osteon.io.skeletons import save_skeleton
     from osteon.synth.hand import hand_limits, make_hand
 
-    outputs = plan_outputs([], *(file_output("-o", folder / name) for name in NAMES), file_output("--json", json_file))
+    outputs = plan_demo(folder, NAMES, json_file)
     with progress_bar(quiet):
         vertices, faces, skeleton = make_hand()
         rest = vertices.astype(np.float32)
@@ -60,7 +60,9 @@ def hand_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
         save_sequence(MeshSequence(rest[None], faces, rest, name="hand"), folder / NAMES[0])
         save_skeleton(skeleton, folder / NAMES[1])
         with atomic_file(folder / NAMES[2]) as temporary:
-            temporary.write_text(json.dumps({MARK_KEY: MARK, "limits": limits_as_json(hand_limits())}, indent=1) + "\n")
+            temporary.write_text(
+                json.dumps({GENERATOR_KEY: GENERATOR, "limits": limits_as_json(hand_limits())}, indent=1) + "\n"
+            )
         _draw(folder / NAMES[3], [vertices, posed[0].surface, posed[1].surface], faces)
         write_json(facts, json_file)
     print_json(facts, json_file)

@@ -20,7 +20,7 @@ from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io import MODEL_FORMATS, SaveOptions, holds_model, load_model, save_model
 from osteon.io.metadata.baked import has_stock_form
-from osteon.io.save.output_batch import written_path
+from osteon.io.save.atomic import written_path
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel

@@ -166,7 +166,7 @@ def _check_outputs(files: LodFiles) -> frozenset[str]:
 def _fit(file: Path, model: SkinnedModel, files: LodFiles, options: LodOptions, progress: Progress | None) -> LevelsFit:
     """The levels of the file if one of them is to be baked and nothing else is asked for; or else new ones."""
     from osteon.core.options import change_options
-    from osteon.lod.files import load_levels
+    from osteon.lod.model_levels import load_levels
     from osteon.pipeline.levels import fit_levels, stored_fit
 
     if files.bake is not None and not is_any_given("options", besides=("threads",)) and not is_any_given("load"):
@@ -212,7 +212,7 @@ class _Result:
 
     def write(self, outputs: tuple[str, ...], save: SaveOptions) -> None:
         """Every output, with the options that its format has."""
-        from osteon.lod.files import save_levels
+        from osteon.lod.model_levels import save_levels
 
         for path in outputs:
             used = drop_unused(save, written=Path(path).suffix.lower())

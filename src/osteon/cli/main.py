@@ -5,16 +5,17 @@ from __future__ import annotations
 import atexit
 import errno
 import gc
+import os
 import sys
 import threading
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
 from osteon import __version__
-from osteon.cli.outputs import LEDGER
+from osteon.cli.outputs import WRITTEN, handling_signals, stop
 from osteon.cli.wall_time import process_began
 from osteon.core.errors import OptionError, OsteonError
 from osteon.core.plugins import find_plugins, load_plugin, package_of
@@ -85,34 +86,67 @@ def _spare_collector() -> None:
 
 
 def main() -> None:
-    """Run the command line. Bad input is one line on standard error and exit code 2."""
+    """Run the command line. Errors of users are one line on standard error and exit code 2."""
     _spare_collector()
-    threads_without_memory = _watch_threads()
-    LEDGER.clear()
+    WRITTEN.clear()
+    with handling_signals(stop) as received:
+        code = _run(received, _watch_threads())
+    if code:
+        sys.exit(code)
+
+
+def _run(received: list[int], thread_errors: list[BaseException]) -> int:
+    """Run a command and return its exit code.
+
+    `received` lists the signals that have ended it, `thread_errors` errors about memory that have ended its threads.
+    """
     try:
         cli.main(standalone_mode=False, obj=process_began())
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo(f"osteon: stopped; {LEDGER.told()}", err=True)
-        sys.exit(130)
+        return _failed(f"stopped; {WRITTEN.summary()}", 130)
+    except SystemExit as error:
+        if received:
+            _failed(f"stopped; {WRITTEN.summary()}")
+        return error.code if isinstance(error.code, int) else 0
     except OsteonError as error:
-        click.echo(f"osteon: {error}{LEDGER.if_nothing()}", err=True)
-        sys.exit(error.exit_code)
+        return _failed(f"{error}{WRITTEN.after_error()}", error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         if is_out_of_memory(error):
-            _end_without_memory()
-        where = f"'{error.filename}': " if error.filename else ""
-        click.echo(f"osteon: {where}{error.strerror or error}{LEDGER.if_nothing()}", err=True)
-        sys.exit(2)
+            return _out_of_memory()
+        return _failed(f"{_place_of(error)}{error.strerror or error}{WRITTEN.after_error()}")
     except Exception as error:
-        if not (is_out_of_memory(error) or threads_without_memory):
+        if not (is_out_of_memory(error) or thread_errors):
             raise
-        _end_without_memory()
+        return _out_of_memory()
+    return 0
+
+
+def _failed(message: str, code: int = 2) -> int:
+    click.echo(f"osteon: {message}", err=True)
+    return code
+
+
+def _out_of_memory() -> int:
+    return _failed("not enough memory; use fewer frames, or a machine with more memory" + WRITTEN.after_error())
+
+
+def _place_of(error: OSError) -> str:
+    """The file that an error of the operating system is about; standard output if its disk is full."""
+    if error.filename:
+        return f"'{error.filename}': "
+    if error.errno in (errno.ENOSPC, errno.EFBIG):
+        try:
+            os.write(sys.stdout.fileno(), b"\n")
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered is flushed at exit
+            return "standard output: "
+    return ""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -140,13 +174,6 @@ def _watch_threads() -> list[BaseException]:
 
     threading.excepthook = end_of_thread
     return found
-
-
-def _end_without_memory() -> NoReturn:
-    click.echo(
-        "osteon: not enough memory; use fewer frames, or a machine with more memory" + LEDGER.if_nothing(), err=True
-    )
-    sys.exit(2)
 
 
 # Commands that other packages add, through the entry point group `osteon.commands` (`core/plugins.py`). The benchmarks

@@ -1,4 +1,4 @@
-"""What a command writes: asked about once, before the work, and written together, all of it or nothing.
+"""What a command writes: checked once, before the work, and written together, all of it or nothing.
 
 outputs = plan_outputs([*inputs, files.rig], file_output("--report", files.report), …)
 …                                   # the work
@@ -8,11 +8,15 @@ with outputs.writing():
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -22,15 +26,16 @@ if TYPE_CHECKING:
     from osteon.io.save.overwriting import Output, OverwriteGuard
 
 __all__ = [
-    "LEDGER",
+    "WRITTEN",
     "Outputs",
-    "Wanted",
     "file_output",
     "folder_output",
     "force_option",
+    "handling_signals",
     "model_output",
     "plan_outputs",
     "sequence_output",
+    "stop",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,51 +44,55 @@ _FORCE = "osteon.force"
 
 
 @dataclass(slots=True)
-class Ledger:
-    """What this run has written, to be told when it ends early."""
+class Written:
+    """What this run has written, for the message of a run that ends early."""
 
-    written: list[Path] = field(default_factory=list)
-    begun: bool = False  # it came as far as writing
+    paths: list[Path] = field(default_factory=list)
+    begun: bool = False  # the run has come as far as writing
 
     def clear(self) -> None:
-        """A new run."""
-        self.written, self.begun = [], False
+        self.paths, self.begun = [], False
 
-    def told(self) -> str:
-        """What is there now."""
-        return f"written: {', '.join(map(str, self.written))}" if self.written else "nothing was written"
+    def summary(self) -> str:
+        return f"written: {', '.join(map(str, self.paths))}" if self.paths else "nothing was written"
 
-    def if_nothing(self) -> str:
-        """For the end of an error: that nothing was written, where something should have been."""
-        return "; nothing was written" if self.begun and not self.written else ""
+    def after_error(self) -> str:
+        """The end of an error message, if the run has tried to write."""
+        return "; nothing was written" if self.begun and not self.paths else ""
 
 
-LEDGER = Ledger()
+WRITTEN = Written()
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The outputs of a command, none of which takes anyone's work."""
+    """The outputs of a command, none of which replaces an input."""
 
     guard: OverwriteGuard
-    any: bool  # one was asked for
+    any: bool  # at least one was named
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """What is written inside the block appears when it ends, all of it or nothing."""
-        from osteon.io.save.output_batch import OutputBatch, output_batch
+    def writing(self, *, private: bool = False) -> Iterator[None]:
+        """Files written inside the block appear when it ends, all or none; if `private`, only the owner can read them.
 
-        LEDGER.begun = self.any
-        batch = OutputBatch(self.guard.check)
+        The address of a page contains its access token, so files that hold it are private.
+        """
+        from osteon.io.save.atomic import OutputBatch, output_batch
+
+        WRITTEN.begun = self.any
+        batch = OutputBatch(self.guard.check, private)
+        umask = os.umask(0o077) if private else None
         try:
             with output_batch(batch):
                 yield
         finally:
-            LEDGER.written += batch.written
+            WRITTEN.paths += batch.written
+            if umask is not None:
+                os.umask(umask)
 
 
 def force_option(function: F) -> F:
-    """`--force`, which the plan of the outputs asks for."""
+    """`--force`, which `plan_outputs` reads."""
 
     def remember(context: click.Context, _: click.Parameter, value: bool) -> None:
         context.meta[_FORCE] = value
@@ -93,110 +102,108 @@ def force_option(function: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=remember,
-        help="Replace files that Osteon did not write; never an input.",
+        help="Replace outputs that exist; never an input.",
     )(function)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """An output as the command line names it; `settle` refuses what cannot be written and says what is."""
+def plan_outputs(inputs: Iterable[object], *outputs: Output | None, owned: Path | None = None) -> Outputs:
+    """Refuse what must not be written. `inputs` are all files, folders and patterns that are read.
 
-    flag: str
-    path: Path
-    settle: Callable[[], Output]
+    Files in the folder `owned` are replaced without --force.
+    """
+    from osteon.io.save.overwriting import OverwriteGuard, input_files
 
-
-def plan_outputs(inputs: Iterable[object], *wanted: Wanted | None) -> Outputs:
-    """Refuse what must not or cannot be written; `inputs` are all files, folders and patterns that are read."""
-    from osteon.io.save.overwriting import Output, OverwriteGuard, check_apart, input_files
-
-    asked = [one for one in wanted if one is not None]
+    named = [output for output in outputs if output is not None]
     force = bool(click.get_current_context().meta.get(_FORCE))
-    if force and not asked:
+    if force and not named:
         raise OptionError("--force: nothing is written; omit it")
-    check_apart([Output(one.flag, one.path) for one in asked])
-    guard = OverwriteGuard(input_files(inputs) if asked else (), force)
-    guard.check_all([one.settle() for one in asked])
-    return Outputs(guard, bool(asked))
+    confirm = _confirm if sys.stdin.isatty() and sys.stderr.isatty() else None
+    guard = OverwriteGuard(input_files(inputs) if named else (), force, owned, confirm)
+    guard.check_all(named)
+    return Outputs(guard, bool(named))
 
 
-def file_output(flag: str, path: object, suffixes: tuple[str, ...] = ()) -> Wanted | None:
-    """A file, if it was asked for; '-' is standard output."""
+def _confirm(question: str) -> bool:
+    return click.confirm(question, err=True)
+
+
+def file_output(flag: str, path: object, suffixes: tuple[str, ...] = (), *, resumes: bool = False) -> Output | None:
+    """A file, if one was named; '-' is standard output. A command that `resumes` a file adds to it."""
+    if path is None or path == "-":
+        return None
+    from osteon.io import check_output
+    from osteon.io.save.overwriting import Output
+
     target = Path(str(path))
-
-    def settle() -> Output:
-        from osteon.io import check_output
-        from osteon.io.save.overwriting import Output
-
-        if suffixes and target.suffix.lower() not in suffixes:
-            raise OptionError(f"{flag}: expected a name that ends in {suffixes[0]}, got {target}")
-        check_output(target)
-        return Output(flag, target)
-
-    return None if path is None or path == "-" else Wanted(flag, target, settle)
+    if suffixes and target.suffix.lower() not in suffixes:
+        raise OptionError(f"{flag}: expected a name that ends in {suffixes[0]}, got {target}")
+    check_output(target)
+    return Output(flag, target, resumes=resumes)
 
 
-def model_output(flag: str, path: str) -> Wanted:
+def model_output(flag: str, path: str) -> Output:
     """A skinned model, or its frames."""
+    from osteon.io import MODEL_FORMATS, check_output
+    from osteon.io.formats.format_types import check_extra
+    from osteon.io.save.overwriting import Output
+    from osteon.io.save.unwritable import why_unclear, why_unwritable
 
-    def settle() -> Output:
-        from osteon.io import MODEL_FORMATS, check_output
-        from osteon.io.formats.optional_packages import check_extra
-        from osteon.io.save.overwriting import Output
-
-        found = MODEL_FORMATS.get(Path(path).suffix.lower())
-        if found is None:
-            _refuse_unclear(flag, path)
-            _refuse_unwritable(flag, path, models=True)
-            return sequence_output(flag, path).settle()
-        check_output(path)
-        check_extra(found, Path(path))
-        return Output(flag, Path(path))
-
-    return Wanted(flag, Path(path), settle)
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    if found is None:
+        why = why_unclear(path) or why_unwritable(path, models=True)
+        if why is not None:
+            raise OptionError(f"{flag}: {why}")
+        return sequence_output(flag, path)
+    check_output(path)
+    check_extra(found, Path(path))
+    return Output(flag, Path(path))
 
 
-def _refuse_unclear(flag: str, path: str) -> None:
-    """A name without a suffix may be meant as a model or as a folder of frames."""
-    from osteon.io.save.unwritable import why_unclear
-
-    why = why_unclear(path)
-    if why is not None:
-        raise OptionError(f"{flag}: {why}")
-
-
-def _refuse_unwritable(flag: str, path: str, *, models: bool) -> None:
+def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Output:
+    """Frames in a folder, or one file for all of them."""
+    from osteon.io import check_sequence_output
+    from osteon.io.save.overwriting import Output
+    from osteon.io.save.sequences import frames_folder
     from osteon.io.save.unwritable import why_unwritable
 
-    why = why_unwritable(path, models=models)
+    why = why_unwritable(path, models=False)
     if why is not None:
         raise OptionError(f"{flag}: {why}")
+    check_sequence_output(path, suffix=suffix)
+    folder = frames_folder(path, suffix=suffix)
+    return Output(flag, folder or Path(path), is_folder=folder is not None)
 
 
-def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Wanted:
-    """Frames in a folder, or a file for all of them."""
+def folder_output(flag: str, path: object, *, resumes: bool = False) -> Output:
+    """A folder that is replaced as a whole, or continued."""
+    from osteon.io.save.overwriting import Output
 
-    def settle() -> Output:
-        from osteon.io import check_sequence_output
-        from osteon.io.save.overwriting import Output
-        from osteon.io.save.sequences import frames_folder
-
-        _refuse_unwritable(flag, path, models=False)
-        check_sequence_output(path, suffix=suffix)
-        folder = frames_folder(path, suffix=suffix)
-        return Output(flag, folder or Path(path), is_folder=folder is not None)
-
-    return Wanted(flag, Path(path), settle)
+    return Output(flag, Path(str(path)), is_folder=True, resumes=resumes)
 
 
-def folder_output(flag: str, path: str) -> Wanted:
-    """A folder that is replaced as a whole, if all in it is ours."""
+@contextmanager
+def handling_signals(end: Callable[[int], None]) -> Iterator[list[int]]:
+    """SIGTERM, and SIGHUP unless it is ignored (nohup), call `end`; yields the list of those received."""
+    received: list[int] = []
 
-    def settle() -> Output:
-        from osteon.io.save.marks import check_marked
-        from osteon.io.save.overwriting import Output
+    def handle(number: int, _: object) -> None:
+        received.append(number)
+        end(number)
 
-        check_marked(Path(path))
-        return Output(flag, Path(path), is_folder=True)
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: handler for number, handler in before.items() if handler not in (None, signal.SIG_IGN)}
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
-    return Wanted(flag, Path(path), settle)
+
+def stop(number: int) -> NoReturn:
+    """End the process with the exit code of a signal; clean-up code runs."""
+    raise SystemExit(128 + number)

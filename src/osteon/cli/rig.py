@@ -19,7 +19,7 @@ from osteon.core.options import option
 from osteon.fit.kernel_modules import RIG_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, load_sequence
 from osteon.io.models import note_lost
-from osteon.io.save.output_batch import written_path
+from osteon.io.save.atomic import written_path
 from osteon.pipeline.options import RigOptions
 
 if TYPE_CHECKING:

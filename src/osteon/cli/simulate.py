@@ -14,7 +14,7 @@ import click
 from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.info import print_facts
 from osteon.cli.option_flags import options_of, refuse_unused
-from osteon.cli.outputs import LEDGER, Wanted, file_output, plan_outputs
+from osteon.cli.outputs import WRITTEN, file_output, folder_output, plan_outputs
 from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import check_options, option
 from osteon.elastic.options import FleshOptions, SweepOptions
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from osteon.core.sticks import StickSkeleton
     from osteon.elastic.body import ElasticBody
     from osteon.elastic.sweep import PlannedPose
-    from osteon.io.save.overwriting import Output
     from osteon.pipeline.simulate import Simulation
 
 __all__ = ["SimulateFiles", "simulate"]
@@ -84,9 +83,10 @@ def simulate(
     refuse_unused(given=bool(poses))
     if not poses and not sweep.sweep:
         raise OptionError("no pose is named; name pose files after the skeleton, or add --sweep")
-    outputs = plan_outputs(
-        [solid, skeleton, *poses, sweep.limits], _folder_wanted(files.output), file_output("--json", json_file)
-    )
+    from osteon.pipeline.simulate import is_simulation
+
+    folder = folder_output("-o", files.output, resumes=is_simulation(files.output))
+    outputs = plan_outputs([solid, skeleton, *poses, sweep.limits], folder, file_output("--json", json_file))
     with progress_bar(quiet) as progress:
         from osteon.core.compile_kernels import start_compiling
         from osteon.fit.kernel_modules import ELASTIC_KERNELS
@@ -102,7 +102,14 @@ def simulate(
         facts = {"solid": solid.name, "skeleton": skeleton.name, **_about(body, word)}
         plan = SimulationPlan(planned, limits, flesh.load_steps, f".{files.meshes}", facts)
         with _telling_how_to_go_on(files.output, len(planned)):
-            done = simulate_poses(body, plan, files.output, jobs=files.jobs, progress=progress)
+            done = simulate_poses(
+                body,
+                plan,
+                files.output,
+                jobs=files.jobs,
+                check_changed=outputs.guard.check_changed,
+                progress=progress,
+            )
     report = facts | _report(done, time.perf_counter() - started)
     report["notes"] = _notes(done, guessed, files.output)
     with outputs.writing():
@@ -114,23 +121,10 @@ def simulate(
         raise BoundNotReached(f"{files.output}: forces of {_listed(done.restless)} are not in balance; bend less there")
 
 
-def _folder_wanted(path: Path) -> Wanted:
-    """A folder that fills while the work goes on."""
-
-    def settle() -> Output:
-        from osteon.io.save.overwriting import Output
-        from osteon.pipeline.simulate import check_pose_folder
-
-        check_pose_folder(path)
-        return Output("-o", path, is_folder=True)
-
-    return Wanted("-o", path, settle)
-
-
 def _limits(skeleton: StickSkeleton, sweep: SweepOptions) -> tuple[tuple[JointLimit, ...], bool]:
     """How far joints turn, and whether that is a guess."""
     from osteon.elastic.sweep import guess_limits
-    from osteon.io.poses.limits import load_limits
+    from osteon.io.poses.pose_list import load_limits
 
     if not sweep.sweep:
         return (), False
@@ -177,16 +171,16 @@ def _about(body: ElasticBody, word: str) -> dict[str, Any]:
 
 @contextmanager
 def _telling_how_to_go_on(folder: Path, n_poses: int) -> Iterator[None]:
-    """Ctrl-C leaves what is done, and says so."""
+    """After Ctrl-C or SIGTERM, print how many poses are done."""
     from osteon.io.poses.pose_list import LIST_NAME, read_pose_list
 
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         path = folder / LIST_NAME
         done = len(read_pose_list(path).poses) if path.is_file() else 0
         if done:
-            LEDGER.written.append(folder)
+            WRITTEN.paths.append(folder)
         click.echo(f"{done} of {n_poses} poses are done; the same command goes on from there", err=True)
         raise
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,10 +33,9 @@ from osteon.io import (
 )
 from osteon.io.engines import GLTF
 from osteon.io.formats.options import ClipOptions
-from osteon.io.load.clip_files import PlayedClips, play_on_rig
-from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
+from osteon.io.load.rig_files import PlayedClips, keeps_rig, open_character, play_on_rig, save_on_rig
 from osteon.io.models import note_lost
-from osteon.io.save.output_batch import written_path
+from osteon.io.save.atomic import scratch_folder, written_path
 from osteon.io.save.sequences import frames_folder
 from osteon.pipeline.options import Budget, Try, options_for
 
@@ -365,8 +363,8 @@ def _sizer(path: str, options: SaveOptions, kept: Character | None = None) -> Ca
     used = drop_unused(options, written=suffix)
 
     def size_of(model: SkinnedModel) -> int:
-        with TemporaryDirectory() as folder:
-            target = Path(folder) / f"model{suffix}"
+        with scratch_folder() as folder:
+            target = folder / f"model{suffix}"
             if kept is not None and keeps_rig(kept, model, target):
                 save_on_rig(model, kept, target)
             else:

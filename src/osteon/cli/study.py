@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from osteon.cli.common import json_option, print_json, progress_bar, write_json
-from osteon.cli.ending import for_the_owner_only, handling_signals, leave
 from osteon.cli.option_flags import options_of
-from osteon.cli.outputs import Outputs, file_output, plan_outputs
+from osteon.cli.outputs import Outputs, file_output, handling_signals, plan_outputs
 from osteon.cli.study_text import answers_text, print_results
 from osteon.core.errors import OptionError
 from osteon.core.options import check_options, option
@@ -118,7 +117,8 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     osteon study run horse/ a.glb b.glb --names ssd,as -o horse.sqlite --host 192.168.0.12 --port 8080
     osteon study run study.json -o study.sqlite
     """
-    from osteon.study.animations import prepare_animations, temporary_study_folder
+    from osteon.io.save.atomic import scratch_folder
+    from osteon.study.animations import prepare_animations
     from osteon.study.answers import AnswerFile, create_answer_file
     from osteon.study.server import open_listener, study_server
     from osteon.view.bundle import STUDY_BUNDLE, check_bundle
@@ -132,12 +132,12 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     if there:
         AnswerFile(target).close()  # refused before the long reading
     listener = open_listener(serving.host, serving.port)
-    with closing(listener.socket), handling_signals(leave), temporary_study_folder() as folder:
+    with closing(listener.socket), scratch_folder() as folder:
         with progress_bar(quiet) as progress:
             animations = prepare_animations(plan, folder, progress)
         fingerprint = plan.fingerprint()
         if not there:
-            with outputs.writing(), for_the_owner_only():
+            with outputs.writing(private=True):
                 create_answer_file(target, plan, fingerprint)
         with closing(AnswerFile(target)) as answers:
             answers.begin_writing(fingerprint, plan.questions)
@@ -202,7 +202,7 @@ class _Telling:
     def tell(self, address: str, answers: AnswerFile) -> None:
         given, raters = answers.counts()
         facts = {"address": address, "questions": len(answers.questions), "answers": given, "raters": raters}
-        with self.outputs.writing(), for_the_owner_only():
+        with self.outputs.writing(private=True):
             write_json(facts, self.json_file)
         print_json(facts, self.json_file)
         if self.json_file != "-":

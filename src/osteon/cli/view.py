@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
-from osteon.cli.ending import for_the_owner_only, handling_signals, leave
-from osteon.cli.outputs import Outputs, Wanted, file_output, folder_output, plan_outputs
+from osteon.cli.outputs import Outputs, file_output, folder_output, handling_signals, plan_outputs
 from osteon.core.errors import OptionError
 from osteon.core.options import command_text
 from osteon.core.progress import Progress
 
 if TYPE_CHECKING:
+    from osteon.io.save.overwriting import Output
     from osteon.view.server.collection import Collection
     from osteon.view.server.model_files import NamedModels
     from osteon.view.server.session import Session
@@ -78,7 +78,6 @@ def view(
     outputs = plan_outputs([*read, skeleton], export, file_output("--json", json_file))
     check_bundle()
     with (
-        handling_signals(leave),
         TemporaryDirectory(prefix="osteon-view-") as temporary,
         CleanupProcess(Path(temporary)) as cleanup,
     ):
@@ -94,7 +93,7 @@ def view(
             _serve(Session.of(collection, cleanup=cleanup), port, not no_browser, outputs, json_file, quiet)
 
 
-def _export_output(target: str, port: int, no_browser: bool, skeleton: str | None) -> Wanted | None:
+def _export_output(target: str, port: int, no_browser: bool, skeleton: str | None) -> Output | None:
     """The file or the folder that an export writes."""
     from osteon.view.export import check_export, is_single_page
 
@@ -168,7 +167,7 @@ def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_fi
 
     def ready(address: str) -> None:
         facts: dict[str, Any] = {"address": address, "models": [item.to_json() for item in collection.items.values()]}
-        with outputs.writing(), for_the_owner_only():
+        with outputs.writing(private=True):
             write_json(facts, json_file)
         print_json(facts, json_file)
         if json_file != "-":

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from math import exp, isfinite, log, tan
 
 from osteon.core.errors import OptionError
-from osteon.lod.level_curve import LevelCurve
+from osteon.lod.progressive_skin import LevelCurve
 
 __all__ = ["ControllerOptions", "ControllerState", "SeenCharacter", "control_levels", "pixels_per_unit"]
 

@@ -1,24 +1,114 @@
 """All levels of bones and blends of a model: the driver.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning for Character Animation, 2007, section 4.
+
+Find the pose of the bones whose defaults most clips can share, and let those clips take theirs from it.
+
+A clip's offset O of a bone is where its error is least, so another, O', costs by how much it displaces what follows:
+
+    E' - E = tr(Q (O' - O) M (O' - O)'),     Q = sum_f L_p' L_p of the parent,  M = sum_v z z' of the bone's cluster
+
+That may be a small part of the error that is there anyway at the count where the bone has just begun to follow, spread
+over all bones that follow then. Poses tried are those of every clip and the one of all clips; the one that most clips
+share in most bones is kept, for bones in which at least half of the clips do.
+
+Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.1 ("should a majority of the animations
+share similar values").
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from osteon.core.arrays import Bool, Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
-from osteon.lod.bone_order import BoneForm
-from osteon.lod.progressive_skin import ProgressiveSkin
-from osteon.lod.search.fit_bind_pose import fit_bind_pose
+from osteon.core.transforms import compose, invert
+from osteon.lod.bone_order import BoneChain, BoneForm, BoneOrder
+from osteon.lod.progressive_skin import BindPose, ProgressiveSkin, offsets_in_pose
 from osteon.lod.search.fit_blends import fit_blends
-from osteon.lod.search.fit_curve import fit_curve
-from osteon.lod.search.fit_orders import fit_orders, runs_of
-from osteon.lod.search.level_errors import blend_moments, level_errors
-from osteon.lod.search.skin_motion import read_skin_motion
+from osteon.lod.search.fit_orders import FrameRun, errors_of_order, fit_orders, in_units, runs_of
+from osteon.lod.search.level_errors import blend_moments, fit_curve, level_errors
+from osteon.lod.search.pair_moments import pair_moments
+from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 
-__all__ = ["ProgressiveFit", "fit_progressive"]
+__all__ = ["ProgressiveFit", "fit_bind_pose", "fit_progressive"]
+
+#: By how much all shared defaults together may raise the error of a clip, about. Nothing is above the basic form, so
+#: that form itself may not rise.
+SLACK, BASIC_SLACK = 1e-3, 1e-7
+#: What may be added anyway, of the error with only the root active.
+LEAST = 1e-12
+
+
+def fit_bind_pose(
+    motion: SkinMotion, orders: Sequence[BoneOrder], all_clips: BoneOrder, runs: Sequence[FrameRun]
+) -> tuple[BindPose, tuple[BoneOrder, ...]]:
+    """The bind pose, and the orders with their offsets and errors as they are with it."""
+    pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
+    prices = [_Prices.of(motion, pairs, order, run) for order, run in zip(orders, runs, strict=True)]
+    poses = [order.default_pose() for order in (*orders, all_clips)]
+    kept = [_kept(motion, prices, pose) for pose in poses]
+    best = max(range(len(poses)), key=lambda i: int(kept[i].sum()))
+    bind = BindPose(poses[best].astype(np.float32), kept[best])
+    taken = zip(orders, runs, bind.shared, strict=True)
+    return bind, tuple(_with_pose(motion, pairs, order, run, bind, shared) for order, run, shared in taken)
+
+
+def _kept(motion: SkinMotion, prices: Sequence[_Prices], pose: Float64) -> Bool:
+    """(c,b) clips that can do with the offsets of a pose (b,3,4), of bones in which at least half of them can."""
+    in_units = compose(compose(motion.unit_from_posed, pose[motion.bones]), invert(motion.unit_from_rest))
+    shared = np.zeros((len(prices), len(pose)), bool)
+    shared[:, motion.bones] = [each.shares(in_units) for each in prices]
+    return np.asarray(shared & (2 * shared.sum(axis=0) >= len(prices)))
+
+
+def _with_pose(
+    motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun, bind: BindPose, shared: Bool
+) -> BoneOrder:
+    """An order with the offsets that it shares taken from the bind pose, and its errors then."""
+    if not shared.any():
+        return order
+    offsets = np.where(shared[:, None, None], bind.offsets(order.parents), order.offsets)
+    after = replace(order, offsets=offsets.astype(np.float32))
+    errors = errors_of_order(motion, pairs, run, after, range(order.n_ordered + 1))
+    return replace(after, errors=motion.squared_unit * errors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prices:
+    """What other offsets would cost a clip, of the used bones and in units of the body."""
+
+    chain: BoneChain
+    stretch: Float64  # (n,3,3) Q of what each bone hangs on
+    moments: Float64  # (n,4,4) M of what follows with it
+    limits: Float64  # (n,) what a change may cost
+
+    @staticmethod
+    def of(motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun) -> _Prices:
+        chain, clusters, n = in_units(motion, order), pairs.copy(), motion.n_bones
+        linear = motion.transforms[run.start : run.stop, :, :, :3]
+        squares = np.concatenate([np.einsum("fbij,fbik->bjk", linear, linear), len(linear) * np.eye(3)[None]])
+        slack = SLACK if order.form == "advanced" else BASIC_SLACK
+        moments, limits = np.empty((n, 4, 4)), np.empty(n)
+        for place, b in reversed(list(enumerate(chain.order.tolist()))):
+            above, offset = int(chain.parents[b]), np.eye(4)
+            offset[:3] = chain.offsets[b]
+            moments[b] = clusters[b, b]
+            limits[b] = (slack * order.errors[place] / (n - place) + LEAST * order.base) / motion.squared_unit
+            if above >= 0:
+                clusters[above] += offset @ clusters[b]
+                clusters[:, above] += clusters[:, b] @ offset.T
+        return _Prices(chain, squares[chain.parents], moments, limits)  # the last square is that of nothing
+
+    def shares(self, pose: Float64) -> Bool:
+        """(n,) bones that can do with the offsets of a pose (n,3,4)."""
+        change = offsets_in_pose(pose, self.chain.parents) - self.chain.offsets
+        costs = np.einsum("bij,bjk,bkl,bil->b", self.stretch, change, self.moments, change, optimize=True)
+        return np.asarray(costs <= self.limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,28 +7,84 @@
     └── levels      what is used at which size on the screen; the first is the model itself
 
 In a file (`osteon.load_levels`, `save_levels`) the slots are those of the skins, so that nothing is there twice.
+
+A model as it plays at a level: one number in, matrices and weights out.
+
+What comes out is a model again, of one clip, with as many bones: it can be posed, measured and saved like any other.
+With fewer bones, displacements that follow joints (EigenSkin) play as with all of them: a bone that follows another
+tells nothing of how its joint is turned. Their coefficients are a table of the clip then, as stored ones are.
+
+Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1.2 and 4.2.
+
+Models with levels in files: `load_model` reads the model alone from the same file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Self, get_args
 
 import numpy as np
 
-from osteon.core.character import Arrays, Character, Skin
+from osteon.core.animation import Animation, BoneTrack, Clip, bone_type_of
+from osteon.core.character import Arrays, Character, Deformer, Skin
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel, StoredLevels, coarse_model
-from osteon.io.load.source import quote
+from osteon.deform.registry import restore_deformer
+from osteon.io import SaveOptions, load_model, load_stored_levels, save_stored_levels
+from osteon.io.engines import GLTF, engine_of
+from osteon.io.formats.engine_facts import writes_coarse
+from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
+from osteon.io.load.source import PathLike, quote
+from osteon.io.metadata.baked import baked_model
 from osteon.lod.bake import bake_level
-from osteon.lod.blend_order import BlendOrder
-from osteon.lod.bone_order import BoneForm
-from osteon.lod.level_curve import LevelPoint
-from osteon.lod.model_at_level import model_at_level
-from osteon.lod.progressive_skin import ProgressiveSkin
+from osteon.lod.bone_order import BoneForm, pose_at_count
+from osteon.lod.progressive_skin import BlendOrder, LevelPoint, ProgressiveSkin
 
-__all__ = ["SCREEN", "CoarseMesh", "Level", "ModelLevels", "with_slots"]
+__all__ = [
+    "SCREEN",
+    "CoarseMesh",
+    "Level",
+    "ModelLevels",
+    "deformer_with_blends",
+    "load_levels",
+    "model_at_level",
+    "save_levels",
+    "with_slots",
+]
+
+
+def model_at_level(model: SkinnedModel, levels: ProgressiveSkin, clip: str, at: float | LevelPoint) -> SkinnedModel:
+    """One clip of a model with the bones and blends of a level 0 … 1, or with those given."""
+    number = levels.clip_number(clip)
+    order, point = levels.orders[number], at if isinstance(at, LevelPoint) else levels.curves[number].at(at)
+    run = model.clips[number]
+    deformer = deformer_with_blends(model.deformer, levels, point.blends)
+    screws = deformer.bone_types == ("rigid",)
+    exact = model.animation.transforms[run.start : run.stop]
+    posed = pose_at_count(order, exact, point.bones, screws=screws).astype(np.float32)
+    if not np.array_equal(posed, exact):
+        model = baked_model(model)
+    kind = "rigid" if screws else bone_type_of(posed)
+    coefficients = model.animation.coefficients
+    animation = Animation(
+        BoneTrack(posed, kind, model.track.names),
+        (Clip(run.name, 0, run.n_frames, run.fps),),
+        None if coefficients is None else coefficients[run.start : run.stop],
+    )
+    old = model.character
+    return SkinnedModel(Character(old.mesh, deformer, old.displacements, old.skeleton, old.fallback), animation)
+
+
+def deformer_with_blends(deformer: Deformer, levels: ProgressiveSkin, blends: float) -> Deformer:
+    """The family of a deformer with so many blends a vertex; the deformer itself with all of them."""
+    if blends == levels.blends.n_blends:
+        return deformer
+    skin = Skin(levels.blends.bones, levels.blends.weights(blends))
+    return restore_deformer(deformer.kind, {"bones": skin.bones, "weights": skin.weights})
+
 
 #: Pixels that a screen is high, where a size in pixels is told as a part of it.
 SCREEN = 1080
@@ -198,3 +254,24 @@ def _coarse(stored: StoredLevels, number: int) -> CoarseMesh:
 def with_slots(character: Character, skin: Skin) -> Character:
     """The character with the same skin, its slots in another order."""
     return replace(character, deformer=type(character.deformer).from_skin(skin))
+
+
+def save_levels(levels: ModelLevels, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS) -> None:
+    """Write a model with its levels as .glb, .gltf or .npz; stock players show the model.
+
+    A glTF for an engine that shows all meshes of a file at once has only the model's own.
+    """
+    if Path(path).suffix.lower() in GLTF and not writes_coarse(engine_of(options.engine)):
+        levels = levels.on_own_mesh()
+    save_stored_levels(levels.model, levels.to_stored(), path, options=options)
+
+
+def load_levels(path: PathLike) -> ModelLevels | None:
+    """The model in a file with its levels; None if it has none."""
+    stored = load_stored_levels(path)
+    if stored is None:
+        return None
+    try:
+        return ModelLevels.from_stored(load_model(path), stored)
+    except GeometryError as error:
+        raise GeometryError(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from error

@@ -11,11 +11,9 @@ import numpy as np
 from osteon.core.arrays import Float64, Int64, IntArray
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
-from osteon.lod.level_curve import LevelPoint
-from osteon.lod.level_player import LevelPlayer, plan_level
-from osteon.lod.local_keys import local_keys
-from osteon.lod.model_at_level import model_at_level
-from osteon.lod.model_levels import Level, ModelLevels
+from osteon.lod.level_player import LevelPlayer, local_keys, plan_level
+from osteon.lod.model_levels import Level, ModelLevels, model_at_level
+from osteon.lod.progressive_skin import LevelPoint
 
 __all__ = ["BoneCosts", "SkinMeasure", "measure_costs", "measure_level_skin", "measure_models"]
 

@@ -1,14 +1,14 @@
 """Levels of a skinned, animated model: bones and blends searched, meshes simplified, levels chosen and measured.
 
-A level has one tolerance, an RMS distance. Whatever is asked for sets it: an error or a size on the screen directly,
+A level has one tolerance, an RMS distance. Whatever is requested sets it: an error or a size on the screen directly,
 bones or triangles by what they cost. All else is then as coarse as it allows, the cheapest first:
 
-    asked for              mesh at most      bones and blends at most
+    requested              mesh at most      bones and blends at most
     error e, size 1 / e    e / 2             sqrt(e^2 - mesh^2)
     bones, of RMS e        e                 these bones, blends of RMS e alone
     triangles, of RMS e    these triangles   e
 
-Unless triangles are asked for, meshes are cut in steps of a third without being fitted, which is quick; those that are
+Unless triangles are requested, meshes are cut in steps of a third without being fitted, which is quick; those that are
 chosen are cut again and fitted. No level has more of anything than the one before it.
 
 Notes. Soldier, 11,376 triangles, one thread: a level that is fitted takes 3 to 6 s, one that is not 0.3 s.
@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -29,14 +27,14 @@ from osteon.core.model import SkinnedModel
 from osteon.core.options import check_used, drop_unused, takes_options
 from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.io import SaveOptions, save_model
+from osteon.io.save.atomic import scratch_folder
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.lod.mesh.options import SimplifyOptions
-from osteon.lod.mesh.simplify import MeshLevel, simplify_model
+from osteon.lod.mesh.simplify import MeshLevel, SimplifyOptions, simplify_model
 from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
 from osteon.lod.options import LodOptions
 from osteon.lod.search.fit_blends import fit_blends
+from osteon.lod.search.level_errors import SkinErrors, skin_errors
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.lod.skin_errors import SkinErrors, skin_errors
 from osteon.pipeline.level_measures import SkinMeasure, measure_level_skin, measure_models
 
 __all__ = ["BakedLevel", "LevelsFit", "MeshOffer", "bake_found", "file_sizes", "fit_levels", "level_at", "stored_fit"]
@@ -59,7 +57,7 @@ class LevelsFit:
     errors: SkinErrors
     meshes: tuple[MeshLevel, ...]  # the coarse ones of the levels
     offered: tuple[MeshOffer, ...]  # of which they were chosen
-    reached: bool  # whether every level has as few triangles as was asked for
+    reached: bool  # whether every level has as few triangles as was requested
     notes: tuple[str, ...]
     seconds: dict[str, float]
     options: LodOptions
@@ -112,7 +110,7 @@ class MeshOffer:
 
 
 def _asked_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshLevel, ...]:
-    """Meshes with as many triangles as was asked for; none if that was not."""
+    """Meshes with as many triangles as was requested; none if that was not."""
     whole = len(model.faces)
     counts = [count for count in options.counts(whole) if count < whole] if options.by == "triangles" else []
     if not counts:
@@ -306,8 +304,8 @@ def stored_fit(levels: ModelLevels, options: LodOptions) -> LevelsFit:
 def file_sizes(levels: ModelLevels, options: SaveOptions) -> tuple[int, ...]:
     """Bytes of every level alone, as a .glb."""
     used = drop_unused(options, written=".glb")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "level.glb"
+    with scratch_folder() as folder:
+        path = folder / "level.glb"
         sizes = []
         for level in levels.levels:
             save_model(levels.baked(level), path, options=used)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -20,6 +18,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
 from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles, sample_triangles
 from osteon.io import SaveOptions, save_model
+from osteon.io.save.atomic import scratch_folder
 from osteon.measure.skin_report import SkinReport
 from osteon.pipeline.options import Try
 from osteon.pipeline.skin import SkinFit, skin_sequence
@@ -100,8 +99,8 @@ class Trial:
 
 def file_bytes(model: SkinnedModel, suffix: str = ".glb", options: SaveOptions | None = None) -> int:
     """Bytes of the file that a model becomes."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"model{suffix}"
+    with scratch_folder() as folder:
+        path = folder / f"model{suffix}"
         save_model(model, path, options=options or SaveOptions())
         return path.stat().st_size
 

@@ -15,7 +15,7 @@ from osteon.core.progress import Progress, report_progress
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
 from osteon.lod.model_levels import SCREEN, Level
-from osteon.lod.skin_errors import SkinErrors
+from osteon.lod.search.level_errors import SkinErrors
 from osteon.pipeline.level_measures import BoneCosts, measure_costs
 from osteon.pipeline.levels import LevelsFit
 from osteon.report.charts import Axis, Mark, Series, legend, line_chart

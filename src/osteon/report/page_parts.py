@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from osteon.io.save.marks import MARK
+from osteon.io.save import GENERATOR
 
 __all__ = [
     "POLICY",
@@ -33,7 +33,7 @@ def whole_page(title: str, body: str, style: str = "") -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="generator" content="{MARK}">'
+        f'<meta name="generator" content="{GENERATOR}">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{escape(title)}</title><style>{_asset('page.css')}{style}</style></head><body>{body}"
         f"<script>{_asset('page.js')}</script></body></html>\n"

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from osteon.core.arrays import Float32, Float64
 from osteon.core.errors import GeometryError, OptionError
 from osteon.io.load.source import PathLike
+from osteon.io.save import GENERATOR
 from osteon.io.save.atomic import atomic_file
-from osteon.io.save.marks import MARK
 from osteon.report.page_parts import nice_ticks
 from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_camera
 
@@ -245,7 +245,7 @@ def save_png(image: ArrayLike, path: PathLike) -> None:
 
     pixels = _checked_pixels("image", image)
     text = PngInfo()
-    text.add_text("Software", MARK)
+    text.add_text("Software", GENERATOR)
     with atomic_file(path) as temporary:
         Canvas.fromarray(pixels).save(temporary, format="PNG", optimize=True, pnginfo=text)
 

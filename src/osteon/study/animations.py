@@ -6,14 +6,9 @@ original, only the positions are the candidate's. No pack holds a name, and its 
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import gettempdir, mkdtemp
 
 import numpy as np
 
@@ -29,50 +24,7 @@ from osteon.study.plan import StudyPlan
 from osteon.view.pack.model_pack import write_pack
 from osteon.view.server.collection import load_shown
 
-__all__ = ["Animations", "prepare_animations", "temporary_study_folder"]
-
-#: Names of the folders of packs begin with this, in the folder for temporary files.
-PREFIX = "osteon-study-"
-
-
-@contextmanager
-def temporary_study_folder() -> Iterator[Path]:
-    """A temporary folder for the packs of one run; folders that killed runs left behind are removed first.
-
-    A run locks its folder, and the system releases the lock when the process ends in any way. The folder gets its name
-    after it is locked, so that another run never sees it unlocked. Without file locks (Windows) nothing is removed.
-    """
-    for leftover in Path(gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError), _locked(leftover) as is_ours:  # OSError: of another user, or removed meanwhile
-            if is_ours:
-                shutil.rmtree(leftover, ignore_errors=True)
-    folder = Path(mkdtemp(prefix="osteon-new-study-"))
-    try:
-        with _locked(folder):
-            folder = folder.rename(folder.with_name(PREFIX + secrets.token_hex(6)))
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
-    """Lock a folder without waiting; False where a living process holds the lock, or where there are no locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield False
-        return
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        is_ours = os.fstat(opened).st_uid == os.getuid()
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            is_ours = False
-        yield is_ours
-    finally:
-        os.close(opened)
+__all__ = ["Animations", "prepare_animations"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,70 +1,30 @@
-"""Built-in subjects, all procedural: nothing is read from files, the same call always gives the same vertices."""
+"""Built-in subjects, all procedural: nothing is read from files, and the same call always returns the same vertices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 
 from osteon.core.sequence import MeshSequence
 
 __all__ = ["SUBJECTS"]
 
 
-def _creature() -> MeshSequence:
-    """A galloping fox of about 8,000 vertices, 48 frames; flesh with muscles, not a skin."""
-    from osteon.synth.creature import make_creature
-
-    return make_creature()
-
-
-def _cloth() -> MeshSequence:
-    """A flag in the wind."""
-    from osteon.synth.cloth import make_cloth
-
-    return make_cloth()
+def _make(module: str, function: str) -> MeshSequence:
+    made = getattr(import_module(f"osteon.synth.{module}"), function)()
+    sequence: MeshSequence = getattr(made, "sequence", made)
+    return sequence
 
 
-def _cylinder() -> MeshSequence:
-    """A tube that bends at three joints; played from a known skin of four bones."""
-    from osteon.synth.baked import bake_cylinder
-
-    return bake_cylinder().sequence
-
-
-def _chain() -> MeshSequence:
-    """Six linked rings; played from a known skin of six bones."""
-    from osteon.synth.baked import bake_chain
-
-    return bake_chain().sequence
-
-
-def _shells() -> MeshSequence:
-    """Five separate shells; played from a known skin of eight bones."""
-    from osteon.synth.baked import bake_shells
-
-    return bake_shells().sequence
-
-
-def _rigid() -> MeshSequence:
-    """A tumbling ring; played from a single bone."""
-    from osteon.synth.baked import bake_rigid_body
-
-    return bake_rigid_body().sequence
-
-
-def _random() -> MeshSequence:
-    """A lumpy ball; played from a known skin of eight bones, four influences."""
-    from osteon.synth.baked import bake_random_model
-
-    return bake_random_model().sequence
-
-
-#: What `osteon demo` can make, by name. Imports happen when a subject is made.
+#: Subjects by name. Modules are imported when a subject is made.
 SUBJECTS: dict[str, Callable[[], MeshSequence]] = {
-    "creature": _creature,
-    "cloth": _cloth,
-    "cylinder": _cylinder,
-    "chain": _chain,
-    "shells": _shells,
-    "rigid": _rigid,
-    "random": _random,
+    "creature": partial(_make, "creature", "make_creature"),  # a galloping fox, about 8,000 vertices, 48 frames
+    "cloth": partial(_make, "cloth", "make_cloth"),  # a flag in the wind
+    # Baked from a known skin:
+    "cylinder": partial(_make, "baked", "bake_cylinder"),  # a tube with three joints, four bones
+    "chain": partial(_make, "baked", "bake_chain"),  # six linked rings, six bones
+    "shells": partial(_make, "baked", "bake_shells"),  # five separate shells, eight bones
+    "rigid": partial(_make, "baked", "bake_rigid_body"),  # a tumbling ring, one bone
+    "random": partial(_make, "baked", "bake_random_model"),  # a lumpy ball, eight bones, four influences
 }

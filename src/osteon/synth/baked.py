@@ -1,7 +1,7 @@
-"""Subjects whose skin is known: a model is written down, played, and handed out with what was played.
+"""Subjects with a known skin: a model and the sequence baked from it.
 
-A fit of the played sequence can be judged against the truth. Frames are evaluated from the stored float32 weights and
-transforms in float64 and rounded once, so playing the model gives them back. Frame 0 is always the rest pose.
+A fit of the sequence can be compared with the known model. Frames are evaluated from the stored float32 weights and
+transforms in float64 and rounded once, so posing the model reproduces them. Frame 0 is always the rest pose.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ __all__ = [
     "smooth_series",
 ]
 
-# Bone motions and weights in closed form, the ingredients of known subjects. Every motion starts at the rest pose.
+# Bone motions and weights in closed form. Every motion starts at the rest pose.
 
-GOLDEN = 2.399963  # radians; successive multiples never come close to each other
+GOLDEN = 2.399963  # radians, the golden angle: its multiples are evenly distributed
 
 
 def about(linear: Float64, pivots: Float64, goals: Float64) -> Float64:
@@ -51,29 +51,29 @@ def about(linear: Float64, pivots: Float64, goals: Float64) -> Float64:
 
 
 def bend_joints(n_bones: int, length: float, n_frames: int, bend: float, seed: int) -> Float64:
-    """(f,b,3,4) rigid bones in a row from the origin along x; joints swing about z and y in turn.
+    """(f,b,3,4) rigid bones in a row from the origin along x; joints rotate about z and y alternately.
 
-    Each swings by about `bend` degrees, and no two alike, so no bone can stand in for another.
+    Each rotates by about `bend` degrees with its own phase, so no two bones move alike.
     """
     phase = np.random.default_rng(seed).uniform(0, 2 * np.pi) + GOLDEN * np.arange(n_bones)
     tau = 2 * np.pi * np.arange(n_frames)[:, None] / n_frames
     angle = np.radians(bend) * (np.cos(phase) * np.sin(tau) + np.sin(phase) * (1 - np.cos(tau)) / 2)
     angle[:, 0] *= 0.4  # the first bone carries all others
     step = length / n_bones
-    turn, goal = np.tile(np.eye(3), (n_frames, 1, 1)), np.zeros((n_frames, 3))
-    turns, goals = [], []
+    rotation, goal = np.tile(np.eye(3), (n_frames, 1, 1)), np.zeros((n_frames, 3))
+    rotations, goals = [], []
     for b in range(n_bones):
         axis = np.eye(3)[2 - b % 2]
-        turn = turn @ Rotation.from_rotvec(angle[:, b, None] * axis).as_matrix()
-        turns.append(turn)
+        rotation = rotation @ Rotation.from_rotvec(angle[:, b, None] * axis).as_matrix()
+        rotations.append(rotation)
         goals.append(goal)
-        goal = goal + step * turn[:, :, 0]
+        goal = goal + step * rotation[:, :, 0]
     pivots = step * np.arange(n_bones)[:, None] * np.array([1.0, 0.0, 0.0])
-    return about(np.stack(turns, axis=1), pivots, np.stack(goals, axis=1))
+    return about(np.stack(rotations, axis=1), pivots, np.stack(goals, axis=1))
 
 
 def tumble(center: Float64, n_frames: int, seed: int) -> Float64:
-    """(f,1,3,4) one rigid bone that turns all the way round a tilted axis and hops."""
+    """(f,1,3,4) one rigid bone that makes a full revolution about a tilted axis and hops."""
     tau = 2 * np.pi * np.arange(n_frames) / n_frames
     axis = np.random.default_rng(seed).normal(size=3)
     axis /= np.linalg.norm(axis)
@@ -91,7 +91,7 @@ def smooth_series(rng: np.random.Generator, n_frames: int, shape: tuple[int, ...
 
 
 def joint_skin(along: Float64, n_bones: int, length: float, softness: float) -> Skin:
-    """Weights of vertices at `along` (v,) on a row of bones: firm in the middle of a bone, blended around joints."""
+    """Weights of vertices at `along` (v,) on a row of bones: rigid in the middle of a bone, blended around joints."""
     place = np.clip(along / length * n_bones, 0, n_bones - 1e-9)
     joint = np.clip(np.round(place), 1, max(n_bones - 1, 1))
     s = np.clip((place - joint) / max(softness, 1e-9) + 0.5, 0, 1)
@@ -102,7 +102,7 @@ def joint_skin(along: Float64, n_bones: int, length: float, softness: float) -> 
 
 
 def anchor_skin(vertices: Float64, anchors: Float64, n_influences: int) -> Skin:
-    """Weights that fall with the distance to each bone's anchor (b,3) and vanish beyond the nearest `n_influences`."""
+    """Weights that decrease with the distance to each bone's anchor (b,3), of the nearest `n_influences` bones."""
     distance = np.linalg.norm(vertices[:, None] - anchors, axis=2) + 1e-3
     bones = np.argsort(distance, axis=1, kind="stable")[:, :n_influences]
     close = 1 / distance**4
@@ -121,7 +121,7 @@ def rigid_skin(bone_of_vertex: Float64) -> Skin:
 
 @dataclass(frozen=True, slots=True)
 class Baked:
-    """A known skinned model and the sequence it plays."""
+    """A known skinned model and the sequence baked from it."""
 
     model: SkinnedModel
     sequence: MeshSequence
@@ -129,10 +129,10 @@ class Baked:
 
 @dataclass(frozen=True, slots=True)
 class BakeOptions:
-    """How a known subject moves."""
+    """The motion of a known subject."""
 
     frames: int = 32  # of one cycle
-    bend: float = 50.0  # degrees each joint swings to either side
+    bend: float = 50.0  # degrees that each joint rotates to either side
     softness: float = 0.5  # width of the blend around a joint as a fraction of the distance between joints, 0 … 1
     seed: int = 0  # of the phases
 
@@ -152,7 +152,7 @@ class RandomOptions:
     bones: int = 8
     frames: int = 24
     vertices: int = 600
-    influences: int = 4  # nonzero weights of a vertex, at most
+    influences: int = 4  # largest number of nonzero weights per vertex
     bone_type: BoneType = "rigid"
 
     def __post_init__(self) -> None:
@@ -164,7 +164,7 @@ DEFAULT_RANDOM = RandomOptions()
 
 
 def bake_model(model: SkinnedModel) -> Baked:
-    """A model and what it plays."""
+    """Bake a model to frames."""
     sequence = MeshSequence(pose_frames(model), model.faces, model.rest, model.clips, model.asset, model.name)
     return Baked(model, sequence)
 
@@ -186,7 +186,7 @@ def bake_chain(n_links: int = 6, *, options: BakeOptions = DEFAULT_CHAIN) -> Bak
     if n_links < 1:
         raise OptionError(f"n_links: expected at least 1, got {n_links}")
     ring, pitch = make_torus(36, 14, 0.25, 0.05).scaled((1.0, 1.0, 0.7)), 0.37
-    upright = Shape(ring.vertices[:, [0, 2, 1]] * (1, -1, 1), ring.faces)  # turned about x by a right angle
+    upright = Shape(ring.vertices[:, [0, 2, 1]] * (1, -1, 1), ring.faces)  # rotated about x by a right angle
     links = [(upright if i % 2 else ring).moved((pitch * (i + 0.5), 0, 0)) for i in range(n_links)]
     skin = rigid_skin(np.repeat(np.arange(n_links), len(ring.vertices)))
     transforms = bend_joints(n_links, pitch * n_links, options.frames, options.bend, options.seed)
@@ -224,7 +224,7 @@ def bake_rigid_body(*, options: BakeOptions = DEFAULT_BAKE) -> Baked:
 
 
 def bake_random_model(seed: int = 0, *, options: RandomOptions = DEFAULT_RANDOM) -> Baked:
-    """A lumpy ball of exactly the given size, with smooth random weights and smooth random motion of its bones."""
+    """A lumpy ball with exactly the given number of vertices, smooth random weights and smooth random bone motion."""
     rng = np.random.default_rng(seed)
     ball = make_ball(options.vertices, 1.0)
     lumps = 1 + 0.06 * np.sin(ball.vertices @ rng.normal(0, 2.0, (3, 4)) + rng.uniform(0, 6, 4)).sum(axis=1)
@@ -232,8 +232,8 @@ def bake_random_model(seed: int = 0, *, options: RandomOptions = DEFAULT_RANDOM)
     anchors = make_ball(max(options.bones, 4), 0.8).vertices[: options.bones]
     skin = anchor_skin(shape.vertices, anchors, min(options.influences, options.bones))
     size = (options.frames, options.bones)
-    turn = 0.22 * smooth_series(rng, options.frames, (options.bones, 3))
-    linear = Rotation.from_rotvec(turn.reshape(-1, 3)).as_matrix().reshape(*size, 3, 3)
+    angles = 0.22 * smooth_series(rng, options.frames, (options.bones, 3))
+    linear = Rotation.from_rotvec(angles.reshape(-1, 3)).as_matrix().reshape(*size, 3, 3)
     if options.bone_type == "flexible":
         linear = linear @ (np.eye(3) + 0.10 * smooth_series(rng, options.frames, (options.bones, 3, 3)))
     elif options.bone_type == "scaled":

@@ -1,13 +1,13 @@
 """A flat cartoon cat for posing in 2D: a mesh of even triangles in the plane z = 0, its stick skeleton, poses to try.
 
-The outline is where a field changes sign: strokes with a radius that changes along them, joined smoothly. Points start
-on a lattice of equal triangles, push each other apart along the edges of their Delaunay triangulation, and are pulled
-back onto the outline when they leave it, until the whole shape is evenly filled.
+The outline is the zero set of a field: strokes with a radius that changes along them, joined smoothly. Points start on
+a lattice of equal triangles, repel each other along the edges of their Delaunay triangulation, and are projected back
+onto the outline when they leave it, until the shape is evenly filled.
 
 Based on: P.-O. Persson and G. Strang, A simple mesh generator in MATLAB, 2004.
 
-Differs from the paper: all edges have one length; the strokes' field is a true distance only near the outline, which is
-where it is used; triangles that are thin at the end are cut off the rim instead of relaxed further.
+Differs from the paper: all edges have one length; the strokes' field is a true distance only near the outline,
+where it is used; thin triangles at the rim are removed at the end instead of relaxed further.
 
 Notes
 Measured with the 1,218 points of spacing 0.04, as the 1st percentile of the triangles' smallest angles: 20 rounds 35.0
@@ -28,8 +28,8 @@ from osteon.core.errors import OptionError
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import shells, triangle_neighbors
-from osteon.synth.implicit import smooth_minimum
-from osteon.synth.rig import Turns, join_poses, rotate_z, sticks_of, turn_joints
+from osteon.synth.implicit_surface import smooth_minimum
+from osteon.synth.posing import JointRotations, join_poses, rotate_joints, rotate_z, sticks_of
 
 __all__ = ["cartoon_poses", "make_cartoon"]
 
@@ -41,7 +41,7 @@ HEAD: Stroke = ((-0.16, 1.47, 0.33), (0, 1.49, 0.36), (0.16, 1.47, 0.33))
 TUFT: Stroke = ((0.0, 1.80, 0.09), (0.03, 1.90, 0.05), (0.09, 1.95, 0.02))
 TAIL: Stroke = ((0.10, 0.56, 0.10), (0.30, 0.46, 0.070), (0.50, 0.38, 0.066), (0.68, 0.37, 0.068), (0.80, 0.46, 0.070),
                 (0.82, 0.58, 0.066), (0.75, 0.66, 0.050))
-#: Parts of the left side (x > 0), there on both sides.
+#: Parts of the left side (x > 0), which are mirrored.
 PAIRED: tuple[Stroke, ...] = (
     ((0.24, 1.66, 0.16), (0.33, 1.88, 0.09), (0.39, 2.04, 0.02)),  # ear
     ((0.30, 1.36, 0.16), (0.46, 1.30, 0.07), (0.57, 1.30, 0.015)),  # whiskers
@@ -62,10 +62,10 @@ CHAINS = (
      ("toe.L", (0.45, 0.07, 0))),
 )
 # fmt: on
-BLEND = 0.05  # width over which strokes flow into each other
+BLEND = 0.05  # width of the blend between strokes
 ROUNDS = 60
-RENEWED = 4  # rounds after which the triangulation is made anew
-SLIVER = 20.0  # degrees; triangles of the rim with a smaller angle are cut off
+RENEWED = 4  # rounds between triangulations
+SLIVER = 20.0  # degrees; triangles of the rim with a smaller angle are removed
 
 
 def make_cartoon(spacing: float = 0.04) -> tuple[Float64, Int32, StickSkeleton]:
@@ -109,25 +109,25 @@ def _lattice(spacing: float) -> Float64:
 
 
 def _relaxed(points: Float64, spacing: float) -> Float64:
-    """Points pushed apart along edges that are short, and back onto the outline, `ROUNDS` times."""
+    """Push points apart along short edges, and project them onto the outline, `ROUNDS` times."""
     edges = np.zeros((0, 2), np.int32)
     for round_ in range(ROUNDS):
         if round_ % RENEWED == 0:
             edges = _edges(_triangles(points, spacing))
         vector = points[edges[:, 0]] - points[edges[:, 1]]
         length = np.linalg.norm(vector, axis=1)
-        wanted = 1.2 * np.sqrt((length**2).mean())  # a little more than there is room for, so that points press outward
+        wanted = 1.2 * np.sqrt((length**2).mean())  # slightly more than there is room for, so that points press outward
         push = vector * (np.maximum(wanted - length, 0) / length)[:, None]
         force = np.stack(
             [np.bincount(edges[:, 0], p, len(points)) - np.bincount(edges[:, 1], p, len(points)) for p in push.T],
             axis=1,
         )
-        points = _pulled_back(points + 0.2 * force)
+        points = _projected(points + 0.2 * force)
     return points
 
 
-def _pulled_back(points: Float64) -> Float64:
-    """Points outside, moved onto the outline by two Newton steps."""
+def _projected(points: Float64) -> Float64:
+    """Project points outside onto the outline by two Newton steps."""
     points, outside, h = points.copy(), np.flatnonzero(_field(points) > 0), 1e-6
     for _ in range(2):
         moved = points[outside]
@@ -178,18 +178,18 @@ def _smallest_angles(points: Float64, faces: Int32) -> Float64:
 
 
 def cartoon_poses(skeleton: StickSkeleton, n_frames: int = 24) -> PoseTrack:
-    """Four poses (wave, jump, kick, lean) and a dance that repeats after `n_frames`, a clip each."""
+    """Four poses (wave, jump, kick, lean) and a dance that repeats after `n_frames`; one clip per pose."""
     track = {
-        name: turn_joints(skeleton, {joint: _turn(angle) for joint, angle in angles.items()}, np.array([shift]))
+        name: rotate_joints(skeleton, {joint: _rotate(angle) for joint, angle in angles.items()}, np.array([shift]))
         for name, (angles, shift) in POSES.items()
     }
     phase = 2 * np.pi * np.arange(n_frames) / n_frames
     shift = np.stack([0.10 * np.sin(phase), 0.03 * np.cos(2 * phase), 0 * phase], axis=1)
-    return join_poses({**track, "dance": turn_joints(skeleton, _dance(phase), shift)})
+    return join_poses({**track, "dance": rotate_joints(skeleton, _dance(phase), shift)})
 
 
-def _turn(degrees: Float64 | float) -> Float64:
-    """(f,3,3) counter-clockwise."""
+def _rotate(degrees: Float64 | float) -> Float64:
+    """(f,3,3) counter-clockwise rotations."""
     return rotate_z(np.radians(np.atleast_1d(np.asarray(degrees, np.float64))))
 
 
@@ -207,7 +207,7 @@ POSES = {
 # fmt: on
 
 
-def _dance(phase: Float64) -> Turns:
+def _dance(phase: Float64) -> JointRotations:
     """Hips to one side, arms to the other."""
     sway, lag = np.sin(phase), np.sin(phase - 0.9)
     angles = {"waist": 7 * sway, "chest": 7 * sway, "neck": -10 * lag, "tail": 10 * lag, "tail.1": 14 * lag}
@@ -216,4 +216,4 @@ def _dance(phase: Float64) -> Turns:
         up = 0.5 + 0.5 * sign * sway
         angles |= {f"shoulder.{side}": sign * (-4 + 16 * up), f"elbow.{side}": sign * (-2 + 44 * up)}
         angles |= {f"hip.{side}": -9 * sway + 4 * sign, f"knee.{side}": 8 * sway}
-    return {joint: _turn(angle) for joint, angle in angles.items()}
+    return {joint: _rotate(angle) for joint, angle in angles.items()}

@@ -1,7 +1,8 @@
-"""A waving flag: a sheet moved by travelling waves; no few bones can follow it exactly.
+"""A waving flag: a sheet moved by travelling waves, which few bones cannot follow exactly.
 
-Along each thread from the pole the cloth turns by an angle a(s) sin(k s - w t + phase); its shape is the integral of
-that direction, so lengths along the threads are kept but for the sag. Whole numbers of waves per cycle make it loop.
+Along each thread from the pole the cloth rotates by an angle a(s) sin(k s - w t + phase); its shape is the integral of
+that direction, so lengths along the threads are preserved except for the sag. An integer number of waves per cycle
+makes it loop.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ __all__ = ["ClothOptions", "make_cloth"]
 WIDTH, HEIGHT = 1.5, 1.0  # of the sheet
 # Each wave: angle in radians at the free end, waves along the sheet, waves per cycle, lean of its front, phase.
 WAVES = ((0.95, 1.25, 1, 0.45, 0.0), (0.35, 2.60, 2, -0.70, 1.3), (0.14, 4.70, 3, 1.10, 0.6))
-SAG = 0.10  # how far the lower free corner hangs, as a fraction of the width
+SAG = 0.10  # sag of the lower free corner, as a fraction of the width
 STRIPES = ((0.16, 0.36, 0.62, 1.0), (0.95, 0.93, 0.88, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class ClothOptions:
-    """How the flag is made and how it waves."""
+    """Resolution and motion of the flag."""
 
     frames: int = 48  # of one cycle
     columns: int = 45  # cells along the wind

@@ -1,4 +1,4 @@
-"""A galloping fox: the built-in subject that moves like flesh, not like a skin.
+"""A galloping fox: a built-in subject that deforms like flesh and not by linear blend skinning.
 
 rest surface -> heat weights -> gallop of the bones -> muscles and squash -> dual quaternions -> swing -> volume held.
 Options and seed change the motion only: all sequences of one resolution share their mesh and can be clips of one rig.
@@ -27,15 +27,13 @@ from osteon.synth.flesh import (
     squash_trunk,
     swing_behind,
 )
-from osteon.synth.gait import GaitVariation, gallop
-from osteon.synth.implicit import Grid, Sweep, sample_field
-from osteon.synth.rig import BONES, Pose
-from osteon.synth.surface_nets import polygonise, relax_surface, split_quads
+from osteon.synth.gait import BONES, GaitVariation, Pose, gallop
+from osteon.synth.implicit_surface import Sweep, body_surface
 
 __all__ = ["CreatureOptions", "make_creature"]
 
 TRUNK = ("back", "chest", "loin", "pelvis")
-SQUASH = 0.07  # how much flatter the trunk is at the hardest landing
+SQUASH = 0.07  # relative flattening of the trunk at the hardest landing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ DEFAULT_CREATURE = CreatureOptions()
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What does not depend on the motion."""
+    """The parts that do not depend on the motion."""
 
     vertices: Float64  # (v,3)
     faces: Int32  # (t,3)
@@ -119,7 +117,7 @@ def _flesh_out(body: _Body, pose: Pose, options: CreatureOptions) -> Float64:
 
 
 def _soft_parts(body: _Body, trunk: Float64) -> list[tuple[Float64, tuple[float, float]]]:
-    """Softness (v,), and (frequency in cycles, damping), of all that hangs loose."""
+    """Softness (v,), and (frequency in cycles, damping), of all loose parts."""
     x, y, z = np.abs(body.vertices[:, 0]), body.vertices[:, 1], body.vertices[:, 2]
     belly = trunk * ramp(y, 0.78, 0.58) * ramp(z, -0.45, -0.10) * ramp(z, 0.42, 0.15)
     tail = ramp(z, -0.62, -1.30)
@@ -130,7 +128,7 @@ def _soft_parts(body: _Body, trunk: Float64) -> list[tuple[Float64, tuple[float,
 
 # The creature at rest: a fox-like animal of swept ellipses, one unit high at the withers.
 #
-# x points to its left, y up, z ahead. Left parts are written out, right parts are their mirror images.
+# +x is its left, +y up, +z forward. Parts of the left side are listed, those of the right side mirrored.
 
 LENGTH = 2.4  # from the tip of the tail to the nose
 
@@ -187,11 +185,7 @@ FUR, CREAM, SOCK, BLACK = (0.90, 0.45, 0.14), (0.98, 0.94, 0.87), (0.22, 0.15, 0
 
 def build_body(resolution: int) -> tuple[Float64, Int32]:
     """Vertices (v,3) and faces (t,3) with `resolution` grid cells over the creature's length; watertight."""
-    grid = Grid.around(PARTS, LENGTH / resolution, ZONES)
-    field = sample_field(PARTS, grid)
-    vertices, quads = polygonise(field, grid)
-    vertices = relax_surface(vertices, quads, field, grid)
-    return vertices, split_quads(vertices, quads)
+    return body_surface(PARTS, LENGTH / resolution, ZONES)
 
 
 def ramp(value: Float64, start: float | Float64, stop: float | Float64) -> Float64:

@@ -1,7 +1,7 @@
 """A two-legged animal for posing: a body of swept ellipses, a stick skeleton inside it, and poses to try.
 
-It stands on y = 0 with its arms held out, a little less than two units high. x points to its left, y up, z ahead.
-Left parts are written out, right parts are their mirror images.
+It stands on y = 0 with its arms held out, slightly less than two units high. +x is its left, +y up, +z forward. Parts
+of the left side are listed, those of the right side mirrored.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from osteon.core.errors import OptionError
 from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.synth.implicit import Grid, Sweep, sample_field
-from osteon.synth.rig import Turns, join_poses, rotate_x, rotate_y, rotate_z, sticks_of, turn_joints
-from osteon.synth.surface_nets import polygonise, relax_surface, split_quads
+from osteon.synth.implicit_surface import Sweep, body_surface
+from osteon.synth.posing import JointRotations, join_poses, rotate_joints, rotate_x, rotate_y, rotate_z, sticks_of
 
 __all__ = ["figure_poses", "make_figure"]
 
@@ -86,97 +85,94 @@ def make_figure(resolution: int = 90) -> tuple[Float64, Int32, StickSkeleton]:
     """Vertices (v,3), faces (t,3) and skeleton, with `resolution` grid cells over the height; watertight."""
     if not 30 <= resolution <= 400:
         raise OptionError(f"resolution: expected 30 … 400 cells over the height, got {resolution}")
-    grid = Grid.around(PARTS, HEIGHT / resolution)
-    field = sample_field(PARTS, grid)
-    vertices, quads = polygonise(field, grid)
-    vertices = relax_surface(vertices, quads, field, grid)
-    return vertices, split_quads(vertices, quads), sticks_of(CHAINS, "figure")
+    vertices, faces = body_surface(PARTS, HEIGHT / resolution)
+    return vertices, faces, sticks_of(CHAINS, "figure")
 
 
 def figure_poses(skeleton: StickSkeleton, n_frames: int = 24) -> PoseTrack:
-    """Four poses (wave, run, sit, bow) and a walk that repeats after `n_frames`, a clip each."""
-    track = {name: turn_joints(skeleton, turns(), np.array([shift])) for name, (turns, shift) in POSES.items()}
+    """Four poses (wave, run, sit, bow) and a walk that repeats after `n_frames`; one clip per pose."""
+    track = {name: rotate_joints(skeleton, make(), np.array([shift])) for name, (make, shift) in POSES.items()}
     phase = 2 * np.pi * np.arange(n_frames) / n_frames
     bounce = np.stack([0.012 * np.sin(phase), 0.014 * np.cos(2 * phase) - 0.03, 0 * phase], axis=1)
-    return join_poses({**track, "walk": turn_joints(skeleton, _walk(phase), bounce)})
+    return join_poses({**track, "walk": rotate_joints(skeleton, _walk(phase), bounce)})
 
 
-def _turn(x: Float64 | float = 0.0, y: Float64 | float = 0.0, z: Float64 | float = 0.0) -> Float64:
-    """(f,3,3) degrees about z (lifts the left side), then x (lowers what is ahead), then y (turns to the left)."""
+def _rotate(x: Float64 | float = 0.0, y: Float64 | float = 0.0, z: Float64 | float = 0.0) -> Float64:
+    """(f,3,3) degrees about z (lifts +x), then x (lowers +z), then y (rotates +z towards +x)."""
     x_angle, y_angle, z_angle = (np.radians(np.atleast_1d(np.asarray(angle, np.float64))) for angle in (x, y, z))
-    turned: Float64 = rotate_y(y_angle) @ rotate_x(x_angle) @ rotate_z(z_angle)
-    return turned
+    rotated: Float64 = rotate_y(y_angle) @ rotate_x(x_angle) @ rotate_z(z_angle)
+    return rotated
 
 
 def _bend(side: str, degrees: Float64 | float) -> Float64:
-    """(f,3,3) of an elbow that brings its hand forward."""
+    """(f,3,3) rotations of an elbow that move its hand forward."""
     axis = np.asarray(HINGE) * (1.0, 1.0 if side == "L" else -1.0, 1.0)
     angle = np.radians(np.atleast_1d(np.asarray(degrees, np.float64)))
     return rotation_from_axis_angle(np.broadcast_to(axis, (len(angle), 3)), angle)
 
 
-def _wave() -> Turns:
+def _wave() -> JointRotations:
     return {
-        "waist": _turn(z=-4),
-        "neck": _turn(z=6),
-        "head": _turn(y=8, z=8),
-        "shoulder.L": _turn(z=78),
-        "elbow.L": _turn(z=58),
-        "wrist.L": _turn(z=14),
-        "shoulder.R": _turn(z=34),
+        "waist": _rotate(z=-4),
+        "neck": _rotate(z=6),
+        "head": _rotate(y=8, z=8),
+        "shoulder.L": _rotate(z=78),
+        "elbow.L": _rotate(z=58),
+        "wrist.L": _rotate(z=14),
+        "shoulder.R": _rotate(z=34),
         "elbow.R": _bend("R", 30),
-        "hip.R": _turn(z=-7),
-        "tail": _turn(y=-25),
-        "tail.1": _turn(x=-20),
+        "hip.R": _rotate(z=-7),
+        "tail": _rotate(y=-25),
+        "tail.1": _rotate(x=-20),
     }
 
 
-def _run() -> Turns:
+def _run() -> JointRotations:
     return {
-        "pelvis": _turn(x=10),
-        "waist": _turn(x=4, y=10),
-        "chest": _turn(y=8),
-        "neck": _turn(x=-8, y=-10),
-        "head": _turn(x=-8, y=-6),
-        "shoulder.L": _turn(x=42, z=-38),
+        "pelvis": _rotate(x=10),
+        "waist": _rotate(x=4, y=10),
+        "chest": _rotate(y=8),
+        "neck": _rotate(x=-8, y=-10),
+        "head": _rotate(x=-8, y=-6),
+        "shoulder.L": _rotate(x=42, z=-38),
         "elbow.L": _bend("L", 75),
-        "shoulder.R": _turn(x=-50, z=38),
+        "shoulder.R": _rotate(x=-50, z=38),
         "elbow.R": _bend("R", 80),
-        "hip.L": _turn(x=-68),
-        "knee.L": _turn(x=70),
-        "hip.R": _turn(x=18),
-        "knee.R": _turn(x=58),
-        "ankle.R": _turn(x=25),
-        "tail": _turn(x=35),
-        "tail.1": _turn(x=15),
+        "hip.L": _rotate(x=-68),
+        "knee.L": _rotate(x=70),
+        "hip.R": _rotate(x=18),
+        "knee.R": _rotate(x=58),
+        "ankle.R": _rotate(x=25),
+        "tail": _rotate(x=35),
+        "tail.1": _rotate(x=15),
     }
 
 
-def _sit() -> Turns:
-    turns = {"waist": _turn(x=8), "chest": _turn(x=8), "neck": _turn(x=-4), "head": _turn(x=2, y=-14)}
+def _sit() -> JointRotations:
+    rotations = {"waist": _rotate(x=8), "chest": _rotate(x=8), "neck": _rotate(x=-4), "head": _rotate(x=2, y=-14)}
     for side, sign in (("L", 1), ("R", -1)):
-        turns |= {
-            f"shoulder.{side}": _turn(x=-28, z=-34 * sign),
+        rotations |= {
+            f"shoulder.{side}": _rotate(x=-28, z=-34 * sign),
             f"elbow.{side}": _bend(side, 42),
-            f"hip.{side}": _turn(x=-80, y=8 * sign),
-            f"knee.{side}": _turn(x=80),
+            f"hip.{side}": _rotate(x=-80, y=8 * sign),
+            f"knee.{side}": _rotate(x=80),
         }
-    return turns | {"tail": _turn(x=40), "tail.1": _turn(x=-25), "tail.2": _turn(x=-20)}
+    return rotations | {"tail": _rotate(x=40), "tail.1": _rotate(x=-25), "tail.2": _rotate(x=-20)}
 
 
-def _bow() -> Turns:
+def _bow() -> JointRotations:
     return {
-        "pelvis": _turn(x=14),
-        "waist": _turn(x=26),
-        "chest": _turn(x=18),
-        "neck": _turn(x=10),
-        "head": _turn(x=10),
-        "shoulder.L": _turn(x=-22, z=-24),
+        "pelvis": _rotate(x=14),
+        "waist": _rotate(x=26),
+        "chest": _rotate(x=18),
+        "neck": _rotate(x=10),
+        "head": _rotate(x=10),
+        "shoulder.L": _rotate(x=-22, z=-24),
         "elbow.L": _bend("L", 85),
-        "shoulder.R": _turn(x=30, z=14),
-        "hip.L": _turn(x=-14),
-        "hip.R": _turn(x=-4),
-        "tail": _turn(x=-25),
+        "shoulder.R": _rotate(x=30, z=14),
+        "hip.L": _rotate(x=-14),
+        "hip.R": _rotate(x=-4),
+        "tail": _rotate(x=-25),
     }
 
 
@@ -188,25 +184,25 @@ POSES = {
 }
 
 
-def _walk(phase: Float64) -> Turns:
+def _walk(phase: Float64) -> JointRotations:
     """A stroll: arms swing against the legs, and a knee bends while its foot is in the air."""
     swing = np.sin(phase)
-    turns = {
-        "pelvis": _turn(x=2, y=-6 * swing, z=2 * np.cos(phase)),
-        "waist": _turn(y=6 * swing),
-        "chest": _turn(y=6 * swing),
-        "neck": _turn(y=-6 * swing),
-        "tail": _turn(y=14 * np.cos(phase)),
-        "tail.1": _turn(y=14 * np.cos(phase - 0.8)),
-        "tail.2": _turn(y=14 * np.cos(phase - 1.6)),
+    rotations = {
+        "pelvis": _rotate(x=2, y=-6 * swing, z=2 * np.cos(phase)),
+        "waist": _rotate(y=6 * swing),
+        "chest": _rotate(y=6 * swing),
+        "neck": _rotate(y=-6 * swing),
+        "tail": _rotate(y=14 * np.cos(phase)),
+        "tail.1": _rotate(y=14 * np.cos(phase - 0.8)),
+        "tail.2": _rotate(y=14 * np.cos(phase - 1.6)),
     }
     for side, sign in (("L", 1), ("R", -1)):
         lifted = np.clip(sign * np.cos(phase), 0, None)
-        turns |= {
-            f"shoulder.{side}": _turn(x=26 * sign * swing, z=-36 * sign),
+        rotations |= {
+            f"shoulder.{side}": _rotate(x=26 * sign * swing, z=-36 * sign),
             f"elbow.{side}": _bend(side, 24 - 10 * sign * swing),
-            f"hip.{side}": _turn(x=-26 * sign * swing - 12 * lifted),
-            f"knee.{side}": _turn(x=8 + 44 * lifted),
-            f"ankle.{side}": _turn(x=-6 * sign * swing),
+            f"hip.{side}": _rotate(x=-26 * sign * swing - 12 * lifted),
+            f"knee.{side}": _rotate(x=8 + 44 * lifted),
+            f"ankle.{side}": _rotate(x=-6 * sign * swing),
         }
-    return turns
+    return rotations

@@ -1,7 +1,6 @@
-"""Flesh over moving bones, and deliberately not linear blend skinning.
+"""Flesh over moving bones that linear blend skinning can only approximate.
 
-Bones are blended as dual quaternions; soft parts swing behind as damped springs; and the whole keeps its volume.
-Nothing here fits anything: it makes subjects whose motion a skin can only approximate.
+Bones are blended as dual quaternions, soft parts follow as damped springs, and the volume is preserved.
 
 Based on: L. Kavan et al., Skinning with dual quaternions, 2007; I. Baran, J. Popović, Automatic rigging, 2007 (heat).
 """
@@ -18,7 +17,7 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.sticks import project_on_segments
 from osteon.fit.skin.bone_weights import heat_weights
-from osteon.synth.rig import BONES, Pose
+from osteon.synth.gait import BONES, Pose
 
 __all__ = [
     "bind_bones",
@@ -33,32 +32,33 @@ __all__ = [
 
 
 def bind_bones(vertices: Float64, faces: Int32, heads: Float64, tails: Float64, softness: float = 0.35) -> Float64:
-    """Weights (v,b): every vertex is warmed by its nearest bone, then heat spreads along the surface."""
+    """Weights (v,b): heat flows from the nearest bone to every vertex and diffuses along the surface."""
     _, distance = project_on_segments(vertices[:, None], heads, tails - heads)
     return heat_weights(vertices, faces, distance, softness)
 
 
 def blend_bones(points: Float64, weights: Float64, rotations: Float64, heads: Float64, rest_heads: Float64) -> Float64:
-    """(f,v,3) rest points (f,v,3) carried by bones: rotations (f,b,3,3) about joints that move to heads (f,b,3)."""
+    """(f,v,3) rest points (f,v,3) transformed by bones: rotations (f,b,3,3) about joints that move to heads (f,b,3)."""
     shift = heads - np.einsum("fbij,bj->fbi", rotations, rest_heads)
     screws = dual_quaternions_from_transforms(np.concatenate([rotations, shift[..., None]], axis=-1))
-    away = np.einsum("fbq,fq->fb", screws[..., :4], screws[:, 0, :4]) < 0  # all in the half space of the first bone's
+    away = np.einsum("fbq,fq->fb", screws[..., :4], screws[:, 0, :4]) < 0  # all in the hemisphere of the first bone's
     blends = transforms_from_dual_quaternions(weights @ np.where(away[..., None], -screws, screws))  # (f,v,3,4)
     moved: Float64 = np.einsum("fvij,fvj->fvi", blends[..., :3], points) + blends[..., 3]
     return moved
 
 
 def swing_behind(frames: Float64, softness: Float64, frequency: float, damping: float) -> Float64:
-    """(f,v,3) displacements of flesh hung on `frames` (f,v,3) by damped springs, as they settle when the cycle repeats.
+    """(f,v,3) displacements of points attached to `frames` (f,v,3) by damped springs, in the periodic steady state.
 
-    u'' + 2 damping w u' + w^2 u = -p'' with w = 2 pi frequency, in cycles of the sequence. The periodic answer is exact
-    in the frequency domain: U(k) = k^2 / (w^2 - k^2 + 2 i damping w k) P(k). `softness` (v,) scales it, 0 is firm.
+    u'' + 2 damping w u' + w^2 u = -p'' with w = 2 pi frequency, in cycles of the sequence. The periodic solution is
+    exact in the frequency domain: U(k) = k^2 / (w^2 - k^2 + 2 i damping w k) P(k). `softness` (v,) scales it, 0 is
+    firm.
     """
     out = np.zeros_like(frames)
     soft = np.nonzero(softness > 1e-3)[0]
     k = np.arange(len(frames) // 2 + 1)
-    answer = k**2 / (frequency**2 - k**2 + 2j * damping * frequency * k)
-    spectrum = np.fft.rfft(frames[:, soft], axis=0) * answer[:, None, None]
+    response = k**2 / (frequency**2 - k**2 + 2j * damping * frequency * k)
+    spectrum = np.fft.rfft(frames[:, soft], axis=0) * response[:, None, None]
     out[:, soft] = softness[soft, None] * np.fft.irfft(spectrum, len(frames), axis=0)
     return out
 
@@ -96,28 +96,28 @@ def _gather(faces: Int32, n_vertices: int) -> Any:
     return sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(n_vertices, len(faces)))
 
 
-# Muscles that swell as their joint bends, and a trunk that squashes when it lands; both displace the rest shape.
+# Muscles that swell as their joint bends, and a trunk that is squashed on landing; both displace the rest shape.
 #
 # A muscle is a spindle along a bone. When it shortens it thickens in the middle and thins at its ends: across it the
 # displacement along the normal falls off like a Gaussian, along it as (1 - s^2) exp(-s^2 / 2), whose integral is zero.
 
 FULL_BEND = 0.7  # radians of joint angle at which a muscle is three quarters contracted
-SPINE_HEIGHT = 0.80  # the line about which the trunk squashes
+SPINE_HEIGHT = 0.80  # the height about which the trunk is squashed
 
 
 @dataclass(frozen=True, slots=True)
 class Muscle:
-    """A pair of muscles, given for the left side; `driver` names the joint by the bone beyond it."""
+    """A pair of muscles, defined on the left side; `driver` is the bone whose joint contracts it."""
 
     center: tuple[float, float, float]
-    along: str  # the bone it lies on
+    along: str  # the bone it is attached to
     length: float  # half length of the spindle
     width: float  # half width
     driver: str
-    swell: float  # displacement at full bend; the sign tells whether bending forward (+) or backward (-) contracts it
+    swell: float  # displacement at full bend; contracted by bending forward (+) or backward (-)
 
 
-# A positive joint angle turns the far bone backward for leg bones that hang down, and lowers bones that point ahead.
+# A positive joint angle rotates hanging leg bones backward, and lowers bones that point forward.
 MUSCLES = (
     Muscle((0.150, 0.640, 0.300), "humerus", 0.110, 0.062, "radius", -0.054),  # triceps and biceps
     Muscle((0.120, 0.800, 0.330), "scapula", 0.110, 0.060, "humerus", 0.036),  # shoulder
@@ -132,7 +132,7 @@ MUSCLES = (
 
 
 def bulge_shapes(vertices: Float64) -> Float64:
-    """(m,v) how far each muscle, left ones first, moves each vertex along its normal at full bend."""
+    """(m,v) displacement of each vertex along its normal by each muscle at full bend, left muscles first."""
     shapes = []
     for sign in (1.0, -1.0):
         for muscle in MUSCLES:
@@ -147,7 +147,7 @@ def bulge_shapes(vertices: Float64) -> Float64:
 
 
 def contractions(pose: Pose) -> Float64:
-    """(f,m) displacement of each muscle's middle, from joint angles alone; saturates, stretched at half as much."""
+    """(f,m) displacement of each muscle's middle, from joint angles; saturates, at half as much when stretched."""
     columns = []
     for sign in (1.0, -1.0):
         for muscle in MUSCLES:

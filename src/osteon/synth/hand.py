@@ -1,8 +1,8 @@
 """A right hand for posing and simulating: a palm, five fingers, and a stick skeleton inside.
 
-It lies in the plane of x and y, about two units long: fingers along y, the thumb towards x, the palm faces z. Fingers
-are a little bent, as hands at rest are. Every finger has three joints, of which the first bends and spreads; so has the
-thumb. Based on the proportions of a hand of 19 cm, in units of 10 cm.
+It is about two units long in the plane of x and y: fingers along y, the thumb towards x, the palm faces z. The fingers
+are slightly bent, as in a hand at rest. Fingers and thumb have three joints each, of which the first bends and spreads.
+Based on the proportions of a hand of 19 cm, in units of 10 cm.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from osteon.core.errors import OptionError
 from osteon.core.kinematics import JointLimit
 from osteon.core.pose_track import Point
 from osteon.core.sticks import StickSkeleton
-from osteon.synth.implicit import Grid, Station, Sweep, sample_field
-from osteon.synth.rig import Chain, sticks_of
-from osteon.synth.surface_nets import polygonise, relax_surface, split_quads
+from osteon.synth.implicit_surface import Station, Sweep, body_surface
+from osteon.synth.posing import Chain, sticks_of
 
 __all__ = ["hand_limits", "make_hand"]
 
 LENGTH = 1.9  # from the wrist to the tip of the middle finger
 
 # fmt: off
-#: The joints of each finger from the knuckle to the tip, and how thick it is there.
+#: The joints of each finger from the knuckle to the tip, and its radius there.
 FINGERS: dict[str, tuple[tuple[Point, float], ...]] = {
     "thumb": (((0.235, 0.230, 0.080), 0.150), ((0.490, 0.510, 0.150), 0.118), ((0.690, 0.755, 0.195), 0.100),
               ((0.835, 0.955, 0.240), 0.076)),
@@ -47,12 +46,12 @@ PALM = (
     Sweep(((-0.180, 0.120, 0.060, 0.105, 0.105), (-0.240, 0.380, 0.070, 0.120, 0.120),
            (-0.285, 0.660, 0.040, 0.095, 0.095)), 0.14),
 )
-#: Degrees of the three joints of fingers and of the thumb, and how far the first spreads.
+#: Ranges of the three joints of fingers and of the thumb, and of the spread of the first, in degrees.
 FINGER_BENDS, FINGER_SPREAD = ((-10.0, 80.0), (0.0, 90.0), (0.0, 65.0)), (-12.0, 12.0)
 THUMB_BENDS, THUMB_SPREAD = ((-15.0, 35.0), (0.0, 50.0), (-10.0, 70.0)), (-15.0, 35.0)
 # fmt: on
-#: How far a finger goes on beyond its last joint, over its radius there; and into the palm before its first.
-BEYOND, BEFORE = 0.15, 0.12
+#: Extension of a finger into the palm, as a fraction of its first bone.
+BEFORE = 0.12
 
 
 def make_hand(resolution: int = 62) -> tuple[Float64, Int32, StickSkeleton]:
@@ -60,11 +59,8 @@ def make_hand(resolution: int = 62) -> tuple[Float64, Int32, StickSkeleton]:
     if not 30 <= resolution <= 400:
         raise OptionError(f"resolution: expected 30 … 400 cells over the length, got {resolution}")
     parts = [*PALM, *(_finger(joints) for joints in FINGERS.values())]
-    grid = Grid.around(parts, LENGTH / resolution)
-    field = sample_field(parts, grid)
-    vertices, quads = polygonise(field, grid)
-    vertices = relax_surface(vertices, quads, field, grid)
-    return vertices, split_quads(vertices, quads), hand_skeleton()
+    vertices, faces = body_surface(parts, LENGTH / resolution)
+    return vertices, faces, hand_skeleton()
 
 
 def hand_skeleton() -> StickSkeleton:
@@ -78,7 +74,7 @@ def hand_skeleton() -> StickSkeleton:
 
 
 def hand_limits() -> tuple[JointLimit, ...]:
-    """How far each joint turns: all bend towards the palm, the first ones also spread away from the middle finger."""
+    """The range of each joint: all bend towards the palm, the first ones also spread away from the middle finger."""
     skeleton = hand_skeleton()
     number = {name: j for j, name in enumerate(skeleton.names)}
     limits: list[JointLimit] = []
@@ -92,7 +88,7 @@ def hand_limits() -> tuple[JointLimit, ...]:
 
 
 def _axes(finger: str, skeleton: StickSkeleton, number: dict[str, int]) -> tuple[Point, Point]:
-    """What a finger bends about, and what it spreads about: away from the middle finger is positive."""
+    """The bend axis and the spread axis of a finger; positive spread is away from the middle finger."""
     first, second, tip = (skeleton.joints[number[f"{finger}.{k}"]] for k in (1, 2, "tip"))
     along = (second - first) / np.linalg.norm(second - first)
     curl = tip - first
@@ -108,7 +104,7 @@ def _point(vector: Float64) -> Point:
 
 
 def _finger(joints: tuple[tuple[Point, float], ...]) -> Sweep:
-    """Flesh around the joints: a little thinner between them, round at the tip."""
+    """The body around the joints: slightly thinner between them, round at the tip."""
     places = np.array([place for place, _ in joints])
     radii = np.array([radius for _, radius in joints])
     start = places[0] - BEFORE * (places[1] - places[0])

@@ -26,7 +26,8 @@ from typing import Any
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io import atomic_file, atomic_folder
 from osteon.io.load.source import PathLike
-from osteon.io.save.marks import MARK, MARK_KEY
+from osteon.io.save import GENERATOR, GENERATOR_KEY
+from osteon.io.save.atomic import check_folder
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
 from osteon.view.server.collection import Item
 
@@ -34,8 +35,7 @@ __all__ = ["SLOW_BYTES", "check_export", "export_page", "export_view", "is_singl
 
 SCENE = "scene.json"
 PACKS = "packs"
-_OURS = re.compile("|".join(map(re.escape, (*BUNDLE, SCENE))))
-_PACK = re.compile(r"m\d+\.bin")
+_EXPECTED = re.compile("|".join((*map(re.escape, (*BUNDLE, SCENE)), f"{PACKS}/", rf"{PACKS}/m\d+\.bin")))
 #: Suffixes of a page in one file; other names are folders.
 SUFFIXES = (".html", ".htm")
 #: Larger files are refused: browsers take minutes for them, or fail.
@@ -54,7 +54,7 @@ _TAG = {
 def export_view(target: PathLike, items: Sequence[Item]) -> int:
     """Write the page and its models atomically, replacing an earlier export; returns their size in bytes."""
     models = [{**item.to_json(), "can_save": False} for item in items]
-    scene = {MARK_KEY: MARK, "models": models, "can_fit": False, "limits": {}}
+    scene = {GENERATOR_KEY: GENERATOR, "models": models, "can_fit": False, "limits": {}}
     if is_single_page(target):
         return export_page(target, scene, items)
     return _export_folder(target, scene, items)
@@ -67,7 +67,7 @@ def _export_folder(folder: PathLike, scene: dict[str, Any], items: Sequence[Item
     page["index.html"] = _replaced(_text("index.html"), _TAG["mode"], meta).encode()
     with atomic_folder(folder, check_export) as out:
         for name, data in page.items():
-            mark = b"" if name.endswith(".html") else f"/* {MARK} */\n".encode()
+            mark = b"" if name.endswith(".html") else f"/* {GENERATOR} */\n".encode()
             (out / name).write_bytes(mark + data)
         (out / SCENE).write_text(json.dumps(scene, indent=1) + "\n", encoding="utf-8")
         (out / PACKS).mkdir()
@@ -78,21 +78,7 @@ def _export_folder(folder: PathLike, scene: dict[str, Any], items: Sequence[Item
 
 def check_export(folder: PathLike) -> None:
     """Refuse a folder with files that are not part of an export."""
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise FileFormatError(f"{target}: is a file, expected a folder or a new name")
-    if not target.is_dir():
-        return
-    if target.resolve() == Path.cwd().resolve():
-        raise FileFormatError(f"{target}: an export replaces a whole folder, which cannot be the current one")
-    for path in sorted(target.iterdir()):
-        inside = sorted(path.iterdir()) if path.name == PACKS and path.is_dir() else []
-        strange = [pack for pack in inside if not _PACK.fullmatch(pack.name) or not pack.is_file()]
-        if not (inside or path.name == PACKS or (_OURS.fullmatch(path.name) and path.is_file())):
-            strange = [path]
-        if strange:
-            name = strange[0].relative_to(target)
-            raise FileFormatError(f"{target}: holds '{name}', which is not part of an export; name an empty folder")
+    check_folder(folder, _EXPECTED)
 
 
 def is_single_page(path: PathLike) -> bool:
@@ -135,7 +121,7 @@ def _page(style: str, script: str) -> tuple[bytes, bytes]:
         "base-uri 'none'; form-action 'none'"
     )
     meta = (
-        f'<meta name="osteon-mode" content="file">\n<meta name="generator" content="{MARK}">\n'
+        f'<meta name="osteon-mode" content="file">\n<meta name="generator" content="{GENERATOR}">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     )
     for name, text in (("mode", meta), ("style", f"<style>{style}</style>"), ("script", "")):

@@ -51,13 +51,13 @@ def try_source(source: ForeignSource, folder: Path, threads: int) -> Trial:
     look = run_command("info", *names, "--json", "-")
     facts = look.facts() if look.done else {}
     skinned, played = folder / "skinned.glb", folder / "played.npz"
-    skin = run_command("skin", *names, "-o", str(skinned), "--threads", str(threads), "--json", "-")
+    skin = run_command("skin", *names, "-o", str(skinned), "--force", "--threads", str(threads), "--json", "-")
     agrees = agree(facts if look.done else None, skin)
     if not _is_animated(facts) and agrees and not skin.broke:
         return Trial(source, (look,))
     if not skin.done:
         return Trial(source, (look, skin), animated=_is_animated(facts), agrees=agrees)
-    play = run_command("play", str(skinned), "-o", str(played), "--quiet")
+    play = run_command("play", str(skinned), "-o", str(played), "--force", "--quiet")
     error = float(skin.facts()["error_percent"])
     runs = (look, skin, play)
     if not (play.done and _is_stock_rig(facts)):
@@ -94,9 +94,9 @@ def _round_trip(name: str, folder: Path, threads: int) -> tuple[tuple[CommandRun
     """The character sampled to frames, these skinned on its rig, that played: E % between both lists of frames."""
     sampled, again, back = folder / "sampled.npz", folder / "again.glb", folder / "back.npz"
     steps = (
-        ("play", name, "-o", str(sampled), "--quiet"),
-        ("skin", str(sampled), "--rig", name, "-o", str(again), "--threads", str(threads), "--quiet"),
-        ("play", str(again), "-o", str(back), "--quiet"),
+        ("play", name, "-o", str(sampled), "--force", "--quiet"),
+        ("skin", str(sampled), "--rig", name, "-o", str(again), "--force", "--threads", str(threads), "--quiet"),
+        ("play", str(again), "-o", str(back), "--force", "--quiet"),
     )
     runs: list[CommandRun] = []
     for step in steps:

@@ -94,9 +94,8 @@ def written_model(suffix: str, options: tuple[SaveOptions, ...] = (SaveOptions()
 
 def written_levels(suffix: str) -> bytes:
     """The rich model with levels, one of them a coarser mesh."""
-    from osteon.lod.files import save_levels
     from osteon.lod.fit_progressive import fit_progressive
-    from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels
+    from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, save_levels
 
     model = small_model(rich=True)
     skin = fit_progressive(model).skin

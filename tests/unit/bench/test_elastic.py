@@ -7,10 +7,10 @@ from osteon.elastic.body import ElasticBody
 from osteon.elastic.options import SweepOptions
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import plan_sweep
-from osteon.synth.shapes import bar_skeleton, make_bar
 from osteon_bench import elastic
 from osteon_bench.elastic_hand import HandCase
 from osteon_bench.run import BenchRun
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 
 def _bar() -> HandCase:

@@ -10,15 +10,15 @@ import pytest
 
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.search.fit_orders import FrameRun, fit_order, runs_of
-from osteon.lod.search.merge_state import MergeProblem
+from osteon.lod.search.merge_search import MergeProblem
 from osteon.lod.search.pair_moments import motion_grams, pair_moments
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon_bench import lod, lod_bones, lod_files, lod_mesh, lod_play
 from osteon_bench.lod import LevelCase, bench_lod
 from osteon_bench.lod_play import largest_pop
 from osteon_bench.lod_references import _set_error, direct_search_seconds, exhaust, literal_basic_error
 from osteon_bench.run import BenchRun
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 
 @pytest.fixture

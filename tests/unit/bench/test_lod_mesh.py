@@ -16,12 +16,12 @@ from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon_bench import lod_mesh, mesh_peer
 from osteon_bench.lod import LevelCase
 from osteon_bench.lod_mesh import mesh_rows, surface_apart
 from osteon_bench.mesh_peer import peer_levels
 from osteon_bench.run import BenchRun
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 FRAMES = np.array([0, 1], np.int32)
 

@@ -39,7 +39,7 @@ def test_a_plain_fit_imports_neither_a_compiler_nor_what_it_does_not_use(tmp_pat
     cloth = make_cloth(ClothOptions(frames=4, columns=6, rows=5))
     np.savez(tmp_path / "cloth.npz", frames=cloth.frames, faces=cloth.faces)
     program = (
-        "import sys; sys.argv = ['osteon', 'skin', 'cloth.npz', '--bones', '3', '-o', 'cloth.glb', '--quiet']\n"
+        "import sys; sys.argv = ['osteon', 'skin', 'cloth.npz', '--bones', '3', '-o', 'cloth.glb', '-q', '--force']\n"
         "from osteon.cli.main import main\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code\n"

@@ -107,7 +107,9 @@ def test_models_are_saved_with_the_command_that_shows_them(run_here, walk):
     assert written["source"] is None
     model = load_model(folder / "as.npz")
     assert (model.n_frames, model.deformer.kind, model.n_bones) == (20, "animation_space", 3)
-    again = run_here("compare", walk, "--train", 4, "--bones", 3, "--models", "ssd", "--save", "models", "-q")
+    again = run_here(
+        "compare", walk, "--train", 4, "--bones", 3, "--models", "ssd", "--save", "models", "-q", "--force"
+    )
     assert again.returncode == 0, again.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["comparison.json", "ssd.npz"]
 
@@ -132,14 +134,14 @@ def test_a_folder_of_others_is_refused_before_the_work(run_here, walk, more):
     (folder / "mine.txt").write_text("mine")
     done = run_here("compare", walk, "--train", 4, "--save", "models", *more)
     assert done.returncode == 2
-    assert "models: holds 'mine.txt', which is no part of a saved comparison" in done.stderr
+    assert "models: holds 'mine.txt', which is not part of this output" in done.stderr
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
 
 
 def test_outputs_of_one_run_do_not_take_each_other(run_here, walk):
     done = run_here("compare", walk, "--train", 4, "--save", "models", "-o", "models/page.html")
     assert done.returncode == 2
-    assert "lies in models, which --save replaces" in done.stderr
+    assert "is in models, which --save replaces" in done.stderr
     inside = run_here.folder / "walk"
     inside.mkdir()
     (inside / "walk.npz").write_bytes(walk.read_bytes())
@@ -152,7 +154,7 @@ def test_a_stop_while_models_are_written_leaves_nothing(run_here, walk, monkeypa
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("osteon.io.comparisons.folder._facts_of", stop)
+    monkeypatch.setattr("osteon.io.comparisons._facts_of", stop)
     done = run_here("compare", walk, "--train", 4, "--bones", 2, "--models", "ssd", "--save", "m", "--json", "f.json")
     assert done.returncode == 130
     assert "nothing was written" in done.stderr

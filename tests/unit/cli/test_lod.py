@@ -12,12 +12,12 @@ import pytest
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
-from osteon.lod.files import load_levels, save_levels
+from osteon.lod.model_levels import load_levels, save_levels
 from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
 from osteon.report import lod_gallery
-from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon_bench.level_characters import joint_driven_model
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import two_clips
 from tests.tolerance import assert_same_points
 from tests.unit.lod.test_fit_progressive import still

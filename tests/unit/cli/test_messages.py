@@ -54,7 +54,7 @@ def test_a_name_without_a_suffix_asks_what_is_meant(run_here: Run, tube_npz: Pat
     assert not list(run_here.folder.glob("x*"))
     assert run_here("skin", tube_npz, "--bones", "2", "-o", "x/").returncode == 0
     assert (run_here.folder / "x" / "frame_0000.obj").is_file()
-    assert run_here("skin", tube_npz, "--bones", "2", "-o", "x", "--quiet").returncode == 0  # a folder that is there
+    assert run_here("skin", tube_npz, "--bones", "2", "-o", "x", "--quiet", "--force").returncode == 0  # the folder
 
 
 @pytest.mark.parametrize("name", ["a.glb", "a.gltf", "a.obj", "a.npz", "a.fbx", "a.usdc", "a.abc"])

@@ -17,7 +17,7 @@ from osteon.core.sticks import StickSkeleton
 from osteon.io import save_sequence
 from osteon.io.poses import load_pose_set
 from osteon.io.skeletons import save_skeleton
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 BEND = {"rotate": {"joint1": {"axis": [0, 1, 0], "degrees": 25}}}
 LIMITS = {"limits": {"joint1": {"axis": [0, 1, 0], "degrees": [-20, 40]}}}
@@ -102,15 +102,16 @@ def test_bad_input_is_one_line(run, arguments, said):
     assert not (run.folder / "poses").exists()
 
 
-def test_folders_of_others_and_inputs_are_not_touched(run):
+def test_other_folders_and_inputs_are_not_touched(run):
     folder = run.folder / "mine"
     folder.mkdir()
     (folder / "scan.obj").write_text("v 0 0 0\n")
     done = run("simulate", "bar.obj", "bar.tgf", "bend.json", "-o", "mine")
     assert done.returncode == 2
-    assert "scan.obj" in done.stderr
+    assert "mine exists already" in done.stderr
     inside = run("simulate", "bar.obj", "bar.tgf", "bend.json", "-o", ".")
     assert inside.returncode == 2
+    assert "one of the inputs" in inside.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["scan.obj"]
 
 
@@ -122,7 +123,9 @@ def test_ctrl_c_leaves_what_is_done_and_it_goes_on(run):
     with subprocess.Popen(command, cwd=run.folder, **pipes, **hearing) as child:
         listed = run.folder / "poses" / "poses.json"
         until = time.monotonic() + 300
-        while not listed.is_file() and time.monotonic() < until and child.poll() is None:
+        while time.monotonic() < until and child.poll() is None:
+            if listed.is_file() and json.loads(listed.read_text())["poses"]:
+                break
             time.sleep(0.02)
         os.kill(child.pid, signal.SIGINT)
         _, said = child.communicate(timeout=300)

@@ -217,7 +217,7 @@ def test_outputs_are_checked_before_the_work(run, cloth):
     refused(run, cloth, "-o", "a.npz", "-o", "a.npz", says="twice")
     refused(run, cloth, "-o", "a.npz", "-o", "./x/../a.npz", says="twice")
     refused(run, cloth, "-o", "a.npz", "--report", "x.txt", says=".html")
-    refused(run, cloth, "-o", "a.html", "--report", "a.html", says="twice")
+    refused(run, cloth, "-o", "a.npz", "--report", "x.html", "--json", "x.html", says="twice")
 
 
 def test_a_rig(run, limb, rig):

@@ -9,7 +9,7 @@ from osteon.core.mesh import Mesh
 from osteon.elastic.body import ElasticBody
 from osteon.elastic.elements import TetElements
 from osteon.elastic.solid import Solid, solid_of_tetrahedra
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from osteon.elastic.body import ElasticBody, bone_transforms
 from osteon.elastic.lattice import lattice_around
 from osteon.elastic.newton import NewtonOptions
 from osteon.elastic.solid import solid_of_tetrahedra, solid_pieces
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 from tests.tolerance import assert_same_points
 from tests.unit.elastic.conftest import box, joined
 

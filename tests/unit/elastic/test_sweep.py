@@ -15,7 +15,7 @@ from osteon.elastic.options import FleshOptions, SweepOptions
 from osteon.elastic.sweep import guess_limits, join_plans, plan_given, plan_sweep
 from osteon.io.poses import load_poses
 from osteon.synth.hand import hand_limits, hand_skeleton
-from osteon.synth.shapes import bar_skeleton
+from osteon_bench.subjects import bar_skeleton
 
 X, Z = np.array([1.0, 0, 0]), np.array([0, 0, 1.0])
 ROW = bar_skeleton(3)

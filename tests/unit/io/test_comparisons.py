@@ -12,8 +12,14 @@ import pytest
 from osteon.core.errors import FileFormatError
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.io import load_model, load_sequence
-from osteon.io.comparisons.folder import check_comparison_folder, write_comparison_folder
-from osteon.io.comparisons.summary import KnownFile, PoseFigures, parse_summary, read_summary
+from osteon.io.comparisons import (
+    KnownFile,
+    PoseFigures,
+    check_comparison_folder,
+    parse_summary,
+    read_summary,
+    write_comparison_folder,
+)
 
 from ...subjects import bent_tube
 
@@ -68,16 +74,11 @@ def test_an_earlier_comparison_is_replaced_as_a_whole(saved: Path) -> None:
 def test_nobodys_work_is_lost(saved: Path, monkeypatch: pytest.MonkeyPatch, refused: Any) -> None:
     write_comparison_folder(saved.parent / "other", {"ssd": MODELS["dqs"]}, FACTS)
     mine = (saved.parent / "other" / "ssd.npz").read_bytes()
-    theirs = (saved / "ssd.npz").read_bytes()
-    (saved / "ssd.npz").write_bytes(mine)  # a model that Osteon wrote, but not this one
-    with refused(FileFormatError, "holds 'ssd.npz', which is no part of a saved comparison"):
-        check_comparison_folder(saved)
-    (saved / "ssd.npz").write_bytes(theirs)
-    (saved / "better.npz").write_bytes(mine)
-    with refused(FileFormatError, "holds 'better.npz'"):
+    (saved / "better.glb").write_bytes(mine)
+    with refused(FileFormatError, "holds 'better.glb', which is not part of this output"):
         write_comparison_folder(saved, MODELS, FACTS)
-    assert (saved / "better.npz").read_bytes() == mine
-    (saved / "better.npz").unlink()
+    assert (saved / "better.glb").read_bytes() == mine
+    (saved / "better.glb").unlink()
     monkeypatch.chdir(saved)
     with refused(FileFormatError, "cannot be the current one"):
         check_comparison_folder(".")
@@ -91,7 +92,7 @@ def test_a_failure_leaves_what_was_there(saved: Path, monkeypatch: pytest.Monkey
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("osteon.io.comparisons.folder.write_npz", fail)
+    monkeypatch.setattr("osteon.io.comparisons.write_npz", fail)
     with pytest.raises(FileFormatError, match="No space left"):
         write_comparison_folder(saved, MODELS, FACTS, BAKED.sequence)
     assert before.is_in(saved)
@@ -101,6 +102,8 @@ def test_a_failure_leaves_what_was_there(saved: Path, monkeypatch: pytest.Monkey
 def test_a_file_of_that_name_by_somebody_else_is_none(tmp_path: Path) -> None:
     assert read_summary(tmp_path) is None
     (tmp_path / "comparison.json").write_text('{"mine": 1}')
+    assert read_summary(tmp_path) is None
+    (tmp_path / "comparison.json").write_text("[broken")
     assert read_summary(tmp_path) is None
 
 

@@ -9,9 +9,9 @@ from osteon.core.character import Skin
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import displaced_rest, pose_frames, pose_points
 from osteon.lod.bake import bake_level
+from osteon.lod.bone_order import pose_at_count
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.lod.level_pose import pose_at_count
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.tolerance import assert_same_points
 from tests.unit.lod.test_fit_progressive import ODD, _with_corrections
 

@@ -10,13 +10,10 @@ import pytest
 from osteon.core.character import Skin
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.transforms import identity
-from osteon.lod.bind_pose import BindPose
-from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneOrder
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.lod.level_curve import LevelCurve, LevelPoint
-from osteon.lod.progressive_skin import ProgressiveSkin
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon.lod.progressive_skin import BindPose, BlendOrder, LevelCurve, LevelPoint, ProgressiveSkin
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 
 def shifted(*shifts: float) -> np.ndarray:

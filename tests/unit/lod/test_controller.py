@@ -15,7 +15,7 @@ from osteon.lod.controller import (
     control_levels,
     pixels_per_unit,
 )
-from osteon.lod.level_curve import LevelCurve
+from osteon.lod.progressive_skin import LevelCurve
 
 CURVE = LevelCurve(
     [i / 10 for i in range(11)],

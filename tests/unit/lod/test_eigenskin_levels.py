@@ -14,9 +14,8 @@ from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character, pose_frames
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.io import load_model, save_model
-from osteon.lod.files import load_levels, save_levels
 from osteon.lod.mesh.simplify import simplify_model
-from osteon.lod.model_levels import ModelLevels
+from osteon.lod.model_levels import ModelLevels, load_levels, save_levels
 from osteon.lod.options import LodOptions
 from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
 from osteon.pipeline.level_measures import measure_models

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from osteon.core.animation import Clip
-from osteon.lod.bind_pose import offsets_in_pose
+from osteon.lod.bone_order import pose_at_count
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.lod.level_pose import pose_at_count
+from osteon.lod.progressive_skin import offsets_in_pose
 from osteon.lod.search.fit_orders import fit_orders
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_error, two_clips
 
 

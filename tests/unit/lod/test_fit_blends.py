@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from osteon.core.character import Skin
-from osteon.lod.blend_order import BlendOrder, blend_shares
+from osteon.lod.progressive_skin import BlendOrder, blend_shares
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.synth.baked import RandomOptions, bake_random_model
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_error
 
 

@@ -12,11 +12,10 @@ from osteon.core.animation import BoneTrack
 from osteon.core.character import Skeleton
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.lod.bone_order import BoneOrder
-from osteon.lod.level_pose import pose_at_count
+from osteon.lod.bone_order import BoneOrder, pose_at_count
 from osteon.lod.search.fit_orders import fit_orders
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_error, two_clips, with_doubles, with_unused
 
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from osteon.core.quaternions import quaternions_from_matrices, slerp
-from osteon.lod.level_player import LevelPlayer, plan_level
-from osteon.lod.level_pose import pose_at_count
-from osteon.lod.local_keys import LocalKeys, local_keys
+from osteon.lod.bone_order import pose_at_count
+from osteon.lod.level_player import LevelPlayer, LocalKeys, local_keys, plan_level
 from osteon.lod.search.fit_orders import fit_orders
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import two_clips, with_unused
 from tests.scaled_models import scaled_model, with_tree
 

@@ -10,11 +10,11 @@ import pytest
 from osteon.core.errors import OptionError
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import pose_frames
+from osteon.lod.bone_order import blend_screws_by, fade_of_count, pose_at_count
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.lod.level_curve import LevelPoint
-from osteon.lod.level_pose import blend_screws_by, fade_of_count, pose_at_count
-from osteon.lod.model_at_level import model_at_level
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon.lod.model_levels import model_at_level
+from osteon.lod.progressive_skin import LevelPoint
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_posed
 from tests.posable import posable_model
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.lod.search.follow_state import start_following
-from osteon.lod.search.forward_search import search_forward
-from osteon.lod.search.merge_search import order_of, search_backward
-from osteon.lod.search.merge_state import MergeProblem, MergeState, start_merging
+from osteon.lod.search.forward_search import search_forward, start_following
+from osteon.lod.search.merge_search import MergeProblem, MergeState, order_of, search_backward, start_merging
 from osteon.lod.search.pair_moments import error_of_matrices, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
 from osteon_bench.lod_references import exhaust
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.scaled_models import scaled_model, with_tree
 
 SMALL = JointedOptions(joints=6, frames=8, vertices=12)

@@ -10,11 +10,10 @@ import pytest
 from osteon.core.errors import GeometryError, OptionError
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, save_model
-from osteon.lod.files import load_levels, save_levels
-from osteon.lod.model_levels import Level, ModelLevels
+from osteon.lod.model_levels import Level, ModelLevels, load_levels, save_levels
 from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import two_clips
 from tests.tolerance import assert_same_points
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.lod.search.offset_fit import fit_offsets, offset_costs, steepness
+from osteon.lod.search.pair_moments import fit_offsets, offset_costs, steepness
 
 
 def problem(seed: int, *, stretch: float = 0.0, frames: int = 6, points: int = 20) -> dict[str, np.ndarray]:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from osteon.core.character import Skin
-from osteon.lod.level_pose import pose_at_count
+from osteon.lod.bone_order import pose_at_count
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.fit_orders import fit_orders, runs_of
 from osteon.lod.search.level_errors import blend_moments, level_errors
 from osteon.lod.search.pair_moments import error_of_matrices, frame_factor, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_error, two_clips
 
 

@@ -13,7 +13,7 @@ from osteon.core.errors import GeometryError
 from osteon.deform.animation_space import AnimationSpace
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_posed, with_doubles, with_unused
 from tests.tolerance import assert_near
 

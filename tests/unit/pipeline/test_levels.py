@@ -14,7 +14,7 @@ from osteon.io import SaveOptions
 from osteon.lod.options import LodOptions
 from osteon.pipeline.level_measures import measure_costs
 from osteon.pipeline.levels import LevelsFit, bake_found, file_sizes, fit_levels, level_at, stored_fit
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.contract.families import animation_space
 from tests.lod_rigs import two_clips
 from tests.unit.lod.test_fit_progressive import ODD, still

@@ -12,7 +12,7 @@ from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.pipeline.skin import skin_sequence
 from osteon.synth.cloth import ClothOptions, make_cloth
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 
 #: A fit ends where it ends: by this part, and by so many percent of the motion, it may miss a better one.
 SLACK, FLOOR = 1.05, 0.05

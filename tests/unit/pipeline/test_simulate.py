@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -11,13 +15,14 @@ from osteon.core.errors import FileFormatError
 from osteon.core.kinematics import JointLimit
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.body import ElasticBody
-from osteon.elastic.material import Material
+from osteon.elastic.elements import Material
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import PlannedPose
 from osteon.io.poses import load_pose_set
+from osteon.io.save.atomic import temporary_path
 from osteon.pipeline import simulate
-from osteon.pipeline.simulate import SimulationPlan, check_pose_folder, simulate_poses
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon.pipeline.simulate import SimulationPlan, is_simulation, simulate_poses
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 Y = (0.0, 1.0, 0.0)
 LIMITS = (JointLimit("joint1", Y, -30, 30),)
@@ -63,8 +68,9 @@ def test_it_goes_on_where_it_was_stopped(tmp_path, body, monkeypatch):
     with pytest.raises(Stopped):
         simulate_poses(body, plan(10, 20, 30), tmp_path, jobs=1, progress=stop)
     assert load_pose_set(tmp_path).names == ("bend_+10",)  # what is listed is whole
-    (tmp_path / ".0123456789ab-bend_+20.obj").write_bytes(b"")  # what a killed run leaves
-    check_pose_folder(tmp_path)
+    left = temporary_path(tmp_path / "bend_+20.obj").name.split("-")
+    (tmp_path / "-".join([*left[:2], "00000000", *left[3:]])).write_bytes(b"")  # what a power cut leaves
+    assert is_simulation(tmp_path)
     before = (tmp_path / "bend_+10.obj").stat().st_mtime_ns
     done = simulate_poses(body, plan(10, 20, 30), tmp_path, jobs=1)
     assert done.computed == 2
@@ -85,8 +91,7 @@ def test_other_settings_are_computed_anew_and_old_poses_go(tmp_path, body):
     assert files(tmp_path) == {"rest.ply", "bend_+10.ply", "poses.json"}
     (tmp_path / "bend_+10.ply").unlink()
     assert simulate_poses(stiffer, plan(10, suffix=".ply"), tmp_path, jobs=1).computed == 1
-    (tmp_path / "poses.json").write_text('{"generator": "Osteon", broken')
-    assert simulate_poses(stiffer, plan(10, suffix=".ply"), tmp_path, jobs=1).computed == 1
+    assert files(tmp_path) == {"rest.ply", "bend_+10.ply", "poses.json"}
 
 
 def test_the_same_twice_is_the_same(tmp_path, body):
@@ -96,22 +101,112 @@ def test_the_same_twice_is_the_same(tmp_path, body):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_what_others_wrote_stays(tmp_path, body, refused):
+def test_which_folders_are_continued(tmp_path, refused):
+    assert is_simulation(tmp_path)
+    assert is_simulation(tmp_path / "new")
     (tmp_path / "sculpt.obj").write_text("v 0 0 0\n")
-    with refused(FileFormatError, "sculpt.obj", "name an empty folder"):
-        check_pose_folder(tmp_path)
+    assert not is_simulation(tmp_path)
     with refused(FileFormatError, "is a file"):
-        check_pose_folder(tmp_path / "sculpt.obj")
-    check_pose_folder(tmp_path / "new")
+        is_simulation(tmp_path / "sculpt.obj")
+
+
+def test_files_edited_by_hand_are_replaced_only_with_consent(tmp_path, body, refused):
+    simulate_poses(body, plan(10, 20), tmp_path, jobs=1)
+    whole = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}
+    edits = {
+        "bend_+10.obj": re.sub(rb"\nv .*", b"\nv 9 9 9", whole["bend_+10.obj"], count=1),
+        "rest.obj": whole["rest.obj"] + b"# mine\n",
+        "poses.json": whole["poses.json"].replace(b"-30", b"-40"),
+    }
+    for name, edited in edits.items():
+        assert edited != whole[name]
+        (tmp_path / name).write_bytes(edited)
+        with refused(FileFormatError, name, "was changed since"):
+            simulate_poses(body, plan(10, 20), tmp_path, jobs=1)
+        assert (tmp_path / name).read_bytes() == edited
+        asked = []
+        simulate_poses(body, plan(10, 20), tmp_path, jobs=1, check_changed=asked.extend)
+        assert asked == [tmp_path / name]
+        assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == whole
+    (tmp_path / "bend_+30.obj").write_bytes(whole["bend_+10.obj"])  # somebody's own
+    with refused(FileFormatError, "bend_+30.obj"):
+        simulate_poses(body, plan(10, 20, 30), tmp_path, jobs=1)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 3000, "half"])
+def test_a_damaged_pose_is_computed_again(tmp_path, body, damage):
+    simulate_poses(body, plan(10, 20), tmp_path, jobs=1)
+    whole = (tmp_path / "bend_+20.obj").read_bytes()
+    (tmp_path / "bend_+20.obj").write_bytes(whole[: len(whole) // 2] if damage == "half" else damage)
+    assert simulate_poses(body, plan(10, 20), tmp_path, jobs=1).computed == 1
+    assert (tmp_path / "bend_+20.obj").read_bytes() == whole
+
+
+def test_a_list_of_an_earlier_version_is_continued(tmp_path, body):
+    simulate_poses(body, plan(10, 20), tmp_path, jobs=1)
+    text = (tmp_path / "poses.json").read_text()
+    listed = json.loads(text)
+    del listed["simulation"]["sha256"], listed["simulation"]["files"]
+    for pose in listed["poses"]:
+        del pose["simulation"]["sha256"], pose["simulation"]["bytes"]
+    (tmp_path / "poses.json").write_text(json.dumps(listed))
+    (tmp_path / "bend_+20.obj").write_bytes(b"")
+    assert simulate_poses(body, plan(10, 20), tmp_path, jobs=1).computed == 1
+    assert (tmp_path / "poses.json").read_text() == text
+
+
+def test_every_file_is_in_the_list_before_it_is_written(tmp_path, body, monkeypatch):
+    """A kill between any two renames leaves a folder that the same command continues."""
+    replace, count = os.replace, 0
+
+    class Killed(Exception):
+        pass
+
+    def kill(source: object, target: object) -> None:
+        nonlocal count
+        replace(source, target)  # type: ignore[arg-type]
+        count += 1
+        if count == stop:
+            raise Killed
+
+    for stop in range(1, 12):
+        count, folder = 0, tmp_path / f"stop{stop}"
+        with monkeypatch.context() as patch, suppress(Killed):
+            patch.setattr(os, "replace", kill)
+            simulate_poses(body, plan(10, 20), folder, jobs=1)
+        simulate_poses(body, plan(10, 20), folder, jobs=1)
+        assert files(folder) == {"rest.obj", "bend_+10.obj", "bend_+20.obj", "poses.json"}
+        stiffer = ElasticBody(body.solid, body.skeleton, Material(1.0, 0.3), body.held, body.weights, body.system)
+        count = 0
+        with monkeypatch.context() as patch, suppress(Killed):
+            patch.setattr(os, "replace", kill)
+            simulate_poses(stiffer, plan(10, 20), folder, jobs=1)
+        simulate_poses(stiffer, plan(10), folder, jobs=1)
+        assert files(folder) == {"rest.obj", "bend_+10.obj", "poses.json"}
+
+
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_a_folder_that_vanishes_is_an_error(tmp_path, body, refused, what):
+    folder = tmp_path / "poses"
+
+    def remove(event):
+        if 0 < event.fraction < 1:
+            shutil.rmtree(folder) if what == "folder" else (folder / "bend_+10.obj").unlink()
+
+    with refused(FileFormatError, "was removed during the simulation"):
+        simulate_poses(body, plan(10, 20), folder, jobs=1, progress=remove)
 
 
 def test_the_list_tells_how_it_came_out(tmp_path, body):
     poses = [PlannedPose("turned", "validate", {0: rotation_from_axis_angle(np.array(Y), 0.3)}, (1.0, 2.0, 3.0))]
     simulate_poses(body, SimulationPlan(poses, facts={"solid": "bar.mesh"}), tmp_path, jobs=1)
     listed = json.loads((tmp_path / "poses.json").read_text())
-    assert listed["simulation"] == {"solid": "bar.mesh", "poses": 1, "done": 1}
+    facts = listed["simulation"]
+    assert (facts["solid"], facts["poses"], facts["done"]) == ("bar.mesh", 1, 1)
+    assert set(facts["files"]) == {"rest.obj"}
+    assert len(facts["sha256"]) == 64
     (pose,) = listed["poses"]
     assert pose["translate"] == [1, 2, 3]
     assert set(pose["simulation"]) == {
-        *("key", "steps", "load_steps", "imbalance", "energy", "inverted", "least_dilation"),
+        *("key", "steps", "load_steps", "imbalance", "energy", "inverted", "least_dilation", "bytes", "sha256"),
     }

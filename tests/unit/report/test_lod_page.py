@@ -23,7 +23,7 @@ from osteon.report.lod_page import (
     triangles_figure,
     write_levels_page,
 )
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import two_clips
 
 JOINTED = JointedOptions(joints=5, vertices=40)

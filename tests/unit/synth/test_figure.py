@@ -8,9 +8,9 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.measure.strain import flipped
-from osteon.simplex.inverse_square import inverse_square_weights
+from osteon.simplex.poser import inverse_square_weights
 from osteon.synth.figure import figure_poses, make_figure
-from osteon.synth.rig import sticks_of, turn_joints
+from osteon.synth.posing import rotate_joints, sticks_of
 
 from .conftest import smallest_angles, topology_of
 
@@ -120,9 +120,9 @@ def test_chains_become_bones_on_both_sides() -> None:
 
 def test_a_turned_joint_carries_what_hangs_on_it() -> None:
     quarter = rotation_from_axis_angle(np.array([0.0, 0, 1]), np.pi / 2)[None]
-    track = turn_joints(CHAIN, {"b": quarter}, np.array([[0, 0, 5.0]]))
+    track = rotate_joints(CHAIN, {"b": quarter}, np.array([[0, 0, 5.0]]))
     np.testing.assert_allclose(track.joints[0], [[0, 0, 5], [1, 0, 5], [1, 1, 5], [1, 1, 5], [-1, 1, 5]], atol=1e-12)
-    both = turn_joints(CHAIN, {"a": quarter, "b": quarter}, np.zeros((1, 3)))
+    both = rotate_joints(CHAIN, {"a": quarter, "b": quarter}, np.zeros((1, 3)))
     np.testing.assert_allclose(both.joints[0, :3], [[0, 0, 0], [0, 1, 0], [-1, 1, 0]], atol=1e-12)
 
 
@@ -130,7 +130,7 @@ def test_refuses() -> None:
     with pytest.raises(OptionError, match="resolution"):
         make_figure(10)
     with pytest.raises(GeometryError, match="no joint 'x'"):
-        turn_joints(CHAIN, {"x": np.eye(3)[None]}, np.zeros((1, 3)))
+        rotate_joints(CHAIN, {"x": np.eye(3)[None]}, np.zeros((1, 3)))
     ring = StickSkeleton(np.eye(3), np.array([[0, 1], [1, 2], [2, 0]], np.int32))
     with pytest.raises(GeometryError, match="tree"):
-        turn_joints(ring, {}, np.zeros((1, 3)))
+        rotate_joints(ring, {}, np.zeros((1, 3)))

@@ -14,8 +14,7 @@ from osteon.synth.flesh import (
     squash_trunk,
     swing_behind,
 )
-from osteon.synth.gait import GaitVariation, gallop
-from osteon.synth.rig import Pose
+from osteon.synth.gait import GaitVariation, Pose, gallop
 from osteon.synth.shapes import make_sphere, make_tube
 
 

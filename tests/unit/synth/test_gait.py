@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.synth.gait import STANCE, STRIDE, TOUCHDOWN, GaitVariation, gallop
-from osteon.synth.rig import BONES, plane_angle, reach
+from osteon.synth.gait import BONES, STANCE, STRIDE, TOUCHDOWN, GaitVariation, gallop, plane_angle, reach
 
 TYPICAL = GaitVariation.from_seed(0)
 

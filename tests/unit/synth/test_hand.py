@@ -10,7 +10,7 @@ from osteon.core.kinematics import pose_joints
 from osteon.elastic.attachment import bone_room
 from osteon.elastic.inside import inside_points
 from osteon.synth.hand import hand_limits, hand_skeleton, make_hand
-from osteon.synth.shapes import bar_skeleton, make_bar
+from osteon_bench.subjects import bar_skeleton, make_bar
 
 from .conftest import smallest_angles, topology_of
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.synth.implicit import Grid, Sweep, sample_field
-from osteon.synth.surface_nets import polygonise, relax_surface, split_quads
+from osteon.synth.implicit_surface import Grid, Sweep, polygonise, relax_surface, sample_field, split_quads
 
 from .conftest import smallest_angles, topology_of
 

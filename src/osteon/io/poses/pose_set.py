@@ -10,6 +10,7 @@ pose, and the shift of the root; `core/kinematics.py` has how bones follow.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32, checked
 from osteon.core.asset import Asset
-from osteon.core.errors import FileFormatError, GeometryError, OptionError
+from osteon.core.errors import GeometryError, OptionError
 from osteon.core.kinematics import pose_joints
 from osteon.core.mesh import Mesh
 from osteon.core.progress import Progress, report_progress
@@ -30,8 +31,7 @@ from osteon.io.formats.format_types import FrameWriter
 from osteon.io.load.sequences import load_sequence, read_mesh_file, read_next_file
 from osteon.io.load.source import PathLike, Source, numbered
 from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseKind, PoseList, pose_list_text, read_pose_list
-from osteon.io.save.atomic import atomic_folder
-from osteon.io.save.marks import check_marked
+from osteon.io.save.atomic import atomic_folder, check_folder
 from osteon.io.save.sequences import frame_writer
 
 __all__ = ["PoseSet", "load_pose_set", "mesh_files", "pose_writer", "save_pose_set"]
@@ -223,7 +223,12 @@ def pose_writer(mesh: Mesh, suffix: str) -> FrameWriter:
     return frame_writer(suffix, mesh.faces, Asset(polygon_of_triangle=mesh.asset.polygon_of_triangle), "pose")
 
 
+#: Files that an earlier pose set may hold.
+_EXPECTED = re.compile(rf"{re.escape(LIST_NAME)}|[^/]+\.(obj|ply|mtl|png|jpg)")
+
+
 def _check_folder(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise FileFormatError(f"{path}: is a file, expected a folder or a new name")
-    check_marked(path)
+    """Refuse a folder that holds anything but an earlier pose set."""
+    if path.is_dir() and not (path / LIST_NAME).exists():
+        check_folder(path, re.compile(re.escape(LIST_NAME)))
+    check_folder(path, _EXPECTED)

@@ -1,33 +1,24 @@
-"""What a command may write to: never its inputs, no file twice, and what others wrote only if it is told to.
+"""What a command may write: never an input, no file twice, and existing files only with --force or if the user agrees.
 
-Files are told apart by what they are, not by how they are spelled: links, `./a` and `../x/a`, and `A` where the file
-system does not tell it from `a`.
+Paths are compared by the files that they lead to, not by spelling: links, `./a` and `../x/a`, and `A` for `a` where the
+file system ignores case.
 """
 
 from __future__ import annotations
 
 import glob
-import mmap
 import os
-import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from urllib.parse import quote, unquote
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io.formats.registry import mesh_suffixes
-from osteon.io.save.marks import is_ours
+from osteon.io.save.atomic import is_temporary
 
-__all__ = ["Output", "OverwriteGuard", "check_apart", "input_files", "same_place"]
-
-#: Files that may name others which are read with them, and how many bytes of them may do so.
-_NAMING = {".obj": 1 << 16, **dict.fromkeys((".mtl", ".gltf", ".usda", ".usdc", ".usd", ".fbx"), 1 << 62)}
-_LIBRARY = re.compile(rb"^mtllib[ \t]+(.+?)\s*$", re.MULTILINE)
-#: Bytes before a name that may be the folders of its path.
-_LONGEST = 256
+__all__ = ["Output", "OverwriteGuard", "input_files", "same_place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,54 +28,74 @@ class Output:
     flag: str
     path: Path
     is_folder: bool = False
+    resumes: bool = False  # the command continues what is there
 
 
 @dataclass(frozen=True, slots=True)
 class OverwriteGuard:
-    """Refuses outputs that would take someone's work."""
+    """Raises an error for outputs that must not be replaced."""
 
     inputs: tuple[Path, ...] = ()  # every file that is read
-    force: bool = False  # files of others may be replaced
+    force: bool = False  # existing files may be replaced
+    owned: Path | None = None  # existing files in this folder may be replaced
+    confirm: Callable[[str], bool] | None = None  # asks the user at a terminal
+    confirmed: set[Path] = field(default_factory=set)  # replaced with the user's consent
 
     def check_all(self, outputs: Sequence[Output]) -> None:
-        """Refuse, before the work, what must not be written."""
-        check_apart(outputs)
+        """Check all outputs of a command before the work, with one question for all that exist."""
+        for one, other in combinations(outputs, 2):
+            _check_pair(one, other)
         for output in outputs:
-            self.check(output.path, f"{output.flag}: ", is_folder=output.is_folder)
+            self._check_inputs(output.path, f"{output.flag}: ", is_folder=output.is_folder)
+        self.confirmed.update(Path(os.path.realpath(output.path)) for output in outputs if output.resumes)
+        self._check_existing({output.path: f"{output.flag}: " for output in outputs})
 
-    def check(self, path: Path, flag: str = "", *, is_folder: bool = False) -> None:
-        """Refuse one output; `flag` begins what is said about it."""
-        if is_folder or path.is_dir():
-            within = self._input_in(path) if path.is_dir() else None
-            if within is not None:
-                raise OptionError(f"{flag}{path} holds {within.name}, one of the inputs; name another folder")
-            return
-        if any(_reads(file, path) for file in self.inputs):
+    def check(self, path: Path) -> None:
+        """Check one output at the time when it is written."""
+        self._check_inputs(path, "", is_folder=path.is_dir())
+        self._check_existing({path: ""})
+
+    def check_changed(self, paths: Sequence[Path]) -> None:
+        """Check files of a folder that is continued, which were changed by others."""
+        self._check_existing(dict.fromkeys(paths, "changed since Osteon wrote it: "))
+
+    def _check_inputs(self, path: Path, flag: str, *, is_folder: bool) -> None:
+        if is_folder:
+            by_folder = {os.path.dirname(os.path.realpath(file)): file for file in self.inputs if path.is_dir()}
+            found = next((file for parent, file in by_folder.items() if _is_within(Path(parent, "_"), path)), None)
+            if found is not None:
+                raise OptionError(f"{flag}{path} holds {found.name}, one of the inputs; name another folder")
+        elif any(same_place(file, path) for file in self.inputs):
             raise OptionError(f"{flag}{path} is one of the inputs; name another file")
-        if not self.force and path.is_file() and path.stat().st_size and not is_ours(path):
-            raise FileFormatError(
-                f"{flag}{path} is there already, and Osteon did not write it; name another file, or add --force"
-            )
 
-    def _input_in(self, folder: Path) -> Path | None:
-        """An input that lies in a folder."""
-        of_parent = {os.path.dirname(os.path.realpath(file)): file for file in self.inputs}
-        return next((file for parent, file in of_parent.items() if _lies_in(Path(parent, "_"), folder)), None)
+    def _check_existing(self, flags: dict[Path, str]) -> None:
+        if self.force:
+            return
+        found = [path for path in flags if self._needs_consent(path)]
+        if not found:
+            return
+        names = ", ".join(map(str, found))
+        exist = "exists" if len(found) == 1 else "exist"
+        if self.confirm is None:
+            raise FileFormatError(
+                f"{flags[found[0]]}{names} {exist} already; name another output, or add --force to replace"
+            )
+        if not self.confirm(f"{names} {exist} already. Replace?"):
+            raise FileFormatError(f"{flags[found[0]]}{names} {exist} already and will not be replaced")
+        self.confirmed.update(Path(os.path.realpath(path)) for path in found)
+
+    def _needs_consent(self, path: Path) -> bool:
+        """Whether a path holds something that replacing it would delete."""
+        if Path(os.path.realpath(path)) in self.confirmed or (self.owned and _is_within(path, self.owned)):
+            return False
+        if path.is_dir():
+            return any(not is_temporary(entry.name) for entry in path.iterdir())
+        return path.exists() and path.stat().st_size > 0
 
 
 def input_files(names: Iterable[object]) -> tuple[Path, ...]:
-    """The files that the inputs of a command mean: themselves, the meshes in a folder, what a pattern matches."""
+    """The files that the inputs of a command stand for: themselves, the meshes in a folder, what a pattern matches."""
     return tuple(path for name in names if name is not None for path in _files_of(Path(str(name))))
-
-
-def same_place(one: Path, other: Path) -> bool:
-    """Whether two paths are the same file or folder, or would be if they were written."""
-    if os.path.exists(one) and os.path.exists(other):
-        return os.path.samefile(one, other)
-    real, real_other = os.path.realpath(one), os.path.realpath(other)
-    if real == real_other:
-        return True
-    return _folded(real) == _folded(real_other) and _folds_case(Path(real).parent)
 
 
 def _files_of(path: Path) -> Iterator[Path]:
@@ -97,64 +108,38 @@ def _files_of(path: Path) -> Iterator[Path]:
         yield path
 
 
-def check_apart(outputs: Sequence[Output]) -> None:
-    """Refuse two outputs of one name, and one inside a folder that is replaced."""
-    for one, other in combinations(outputs, 2):
-        _check_pair(one, other)
+def same_place(one: Path, other: Path) -> bool:
+    """Whether two paths are the same file or folder, or would be if they were written."""
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
+    real, real_other = os.path.realpath(one), os.path.realpath(other)
+    if real == real_other:
+        return True
+    return _folded(real) == _folded(real_other) and _ignores_case(Path(real).parent)
 
 
 def _check_pair(one: Output, other: Output) -> None:
+    """Refuse two outputs with one name, and one inside a folder that is replaced."""
     if same_place(one.path, other.path):
         raise OptionError(f"{other.flag}: {other.path} is named twice, it is written by {one.flag}; name another")
     for folder, inner in ((one, other), (other, one)):
-        if folder.is_folder and _lies_in(inner.path, folder.path):
+        if folder.is_folder and _is_within(inner.path, folder.path):
             raise OptionError(
-                f"{inner.flag}: {inner.path} lies in {folder.path}, which {folder.flag} replaces; name another place"
+                f"{inner.flag}: {inner.path} is in {folder.path}, which {folder.flag} replaces; name another place"
             )
 
 
-def _reads(file: Path, output: Path) -> bool:
-    """Whether writing `output` would change what is read as `file`: itself, or a file that it names."""
-    return same_place(file, output) or (output.exists() and _names(file, output))
-
-
-def _lies_in(path: Path, folder: Path) -> bool:
-    return any(same_place(parent, folder) for parent in (*path.parents, *Path(os.path.realpath(path)).parents))
-
-
-def _names(file: Path, output: Path) -> bool:
-    """Whether a file names another that is read with it: a material library, a buffer, a picture, a layer."""
-    limit = _NAMING.get(file.suffix.lower(), 0)
-    if not limit or not file.is_file() or not file.stat().st_size:
-        return False
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        spellings = {output.name.encode(), quote(output.name).encode()}
-        if any(_leads_to(output, file.parent, word) for name in spellings for word in _words(data, name, limit)):
-            return True
-        libraries = _LIBRARY.findall(data[:limit]) if file.suffix.lower() == ".obj" else []
-    return any(_names(file.parent / os.fsdecode(name), output) for name in libraries)
-
-
-def _words(data: mmap.mmap, name: bytes, limit: int) -> Iterator[bytes]:
-    """All that may be a path to `name` in a file: the name with what stands before it in its line."""
-    at = data.find(name, 0, limit)
-    while at >= 0:
-        line = re.split(rb"[\n\r\0]", data[max(0, at - _LONGEST) : at])[-1]
-        for start in (0, *(gap.end() for gap in re.finditer(rb"[\s\"'@]", line))):
-            yield line[start:] + name
-        at = data.find(name, at + 1, limit)
-
-
-def _leads_to(output: Path, folder: Path, word: bytes) -> bool:
-    return same_place(folder / unquote(os.fsdecode(word)).replace("\\", "/"), output)
+def _is_within(path: Path, folder: Path) -> bool:
+    parents = dict.fromkeys((*path.parents, *Path(os.path.realpath(path)).parents))
+    return any(same_place(parent, folder) for parent in parents)
 
 
 def _folded(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 
-def _folds_case(folder: Path) -> bool:
-    """Whether the file system takes names that differ in case for one, by the first folder above that tells."""
+def _ignores_case(folder: Path) -> bool:
+    """Whether the file system ignores case, tested on the first existing parent whose name has letters."""
     for known in (folder, *folder.parents):
         swapped = known.with_name(known.name.swapcase())
         if known.exists() and swapped.name != known.name:

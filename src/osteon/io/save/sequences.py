@@ -21,13 +21,12 @@ from osteon.core.asset import Asset
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.io.formats.format_types import FrameWriter, MeshFormat, SequenceFormat
-from osteon.io.formats.optional_packages import check_extra
+from osteon.io.formats.format_types import FrameWriter, MeshFormat, SequenceFormat, check_extra
 from osteon.io.formats.registry import FORMATS, format_of, writable_suffixes
+from osteon.io.load.origin import check_not_source
 from osteon.io.load.source import PathLike
-from osteon.io.save.atomic import atomic_file, atomic_folder, check_folder, check_output
-from osteon.io.save.marks import check_marked
-from osteon.io.save.output_batch import output_batch
+from osteon.io.save.atomic import atomic_file, atomic_folder, check_folder, check_output, output_batch
+from osteon.io.save.overwriting import same_place
 
 __all__ = ["check_sequence_output", "frame_writer", "frames_folder", "save_sequence", "write_sequence"]
 
@@ -54,12 +53,11 @@ class _Target:
         return re.compile(rf"{re.escape(self.before)}\d+{re.escape(self.after)}|{_LIBRARY}(\.mtl|_[\w-]+\.(png|jpg))")
 
     def check(self, path: Path) -> None:
-        """Refuse what must not be replaced: a folder that holds anything but frames that Osteon wrote."""
+        """Refuse what must not be replaced: a folder that holds anything but frames with the names of this output."""
         if not self.digits:
             check_output(path)
             return
         check_folder(path, self.pattern())
-        check_marked(path)
 
 
 def write_sequence(
@@ -69,14 +67,18 @@ def write_sequence(
     *,
     asset: Asset = BARE,
     suffix: str = ".obj",
+    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> list[Path]:
     """Write each frame (v,3) to a file; all of them appear or none. `suffix` is the format of frames in a folder.
 
-    A file that is there is replaced; a folder only if all it holds are frames that Osteon wrote.
+    A file that exists is replaced; a folder only if it holds nothing but frames with the names of this output. What the
+    frames were read from is replaced only with `overwrite`.
     Frames may come from an iterator; then only one of them is in memory. Returns the files.
     """
     target = _target(path, suffix)
+    if not overwrite:
+        _check_not_source(asset, target)
     writer = frame_writer(target.suffix, faces, asset, _LIBRARY if target.digits else target.path.stem)
     total = len(frames) if isinstance(frames, (np.ndarray, list, tuple)) else 0
     stored = (np.asarray(frame, np.float32) for frame in frames)
@@ -96,11 +98,17 @@ def write_sequence(
 
 
 def save_sequence(
-    sequence: MeshSequence, path: PathLike, *, suffix: str = ".obj", progress: Progress | None = None
+    sequence: MeshSequence,
+    path: PathLike,
+    *,
+    suffix: str = ".obj",
+    overwrite: bool = False,
+    progress: Progress | None = None,
 ) -> list[Path]:
     """Write a sequence: whole to an .npz, else frame by frame as `write_sequence` does. Returns the files.
 
-    A file that is there is replaced, whoever wrote it; a folder only if all it holds are frames that Osteon wrote.
+    A file that exists is replaced; a folder only if it holds nothing but frames with the names of this output. What the
+    frames were read from is replaced only with `overwrite`.
     """
     found = FORMATS.get(Path(path).suffix.lower())
     if isinstance(found, SequenceFormat) and found.write is not None:
@@ -108,10 +116,20 @@ def save_sequence(
             sequence = sequence.with_parts(asset=sequence.asset.with_pictures())
         if not found.further_sets:
             sequence = sequence.with_parts(asset=sequence.asset.with_first_sets())
+        if not overwrite:
+            check_not_source(sequence.asset, path)
         with atomic_file(path) as temporary:
             found.write(temporary, sequence)
         return [Path(path)]
-    return write_sequence(sequence.frames, sequence.faces, path, asset=sequence.asset, suffix=suffix, progress=progress)
+    return write_sequence(
+        sequence.frames,
+        sequence.faces,
+        path,
+        asset=sequence.asset,
+        suffix=suffix,
+        overwrite=overwrite,
+        progress=progress,
+    )
 
 
 def check_sequence_output(path: PathLike, *, suffix: str = ".obj") -> None:
@@ -132,6 +150,14 @@ def frames_folder(path: PathLike, *, suffix: str = ".obj") -> Path | None:
         return None
     target = _target(path, suffix)
     return target.path if target.digits else None
+
+
+def _check_not_source(asset: Asset, target: _Target) -> None:
+    """Refuse to write over the files that the mesh was read from."""
+    if not target.digits:
+        check_not_source(asset, target.path)
+    elif any(same_place(file.parent, target.path) for file in asset.origin.files):
+        raise FileFormatError(f"{target.path}: the mesh was read from it; name another folder, or pass overwrite=True")
 
 
 def _target(path: PathLike, suffix: str) -> _Target:

@@ -13,15 +13,13 @@ import json
 from osteon.core.sticks import StickSkeleton
 from osteon.io.formats.format_types import SkeletonFormat
 from osteon.io.load.source import Source, numbered, quote
-from osteon.io.save.marks import MARK, MARK_KEY
-from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton
-from osteon.io.skeletons.checked_json import JsonValue, read_json
-from osteon.io.skeletons.skel import check_ancestors
-from osteon.io.skeletons.text_lines import nearest_of
+from osteon.io.save import GENERATOR, GENERATOR_KEY
+from osteon.io.skeletons.parsing import JsonValue, nearest_of, read_json
+from osteon.io.skeletons.text import FileBone, FileJoint, build_skeleton, check_ancestors
 
 __all__ = ["SKELETON_JSON", "holds_skeleton", "read_skeleton_json", "skeleton_json_text", "skeleton_of_json"]
 
-KEYS = (MARK_KEY, "joints", "bones", "parents", "root")
+KEYS = (GENERATOR_KEY, "joints", "bones", "parents", "root")
 #: Keys that only poses have.
 POSE_KEYS = ("rotate", "translate", "poses", "lines", "pins", "fps")
 
@@ -121,7 +119,7 @@ def skeleton_json_text(skeleton: StickSkeleton) -> str:
     joints = rows([f"{n}: {json.dumps(p)}" for n, p in zip(shown, skeleton.joints.tolist(), strict=True)])
     bones = rows([f"[{shown[a]}, {shown[b]}]" for a, b in skeleton.bones.tolist()])
     root = shown[skeleton.root]
-    mark = f'"{MARK_KEY}": "{MARK}"'
+    mark = f'"{GENERATOR_KEY}": "{GENERATOR}"'
     return f'{{\n  {mark},\n  "joints": {{\n{joints}\n  }},\n  "bones": [\n{bones}\n  ],\n  "root": {root}\n}}\n'
 
 

@@ -1,4 +1,4 @@
-"""What the child is asked about a stage: whether it holds a model, the model, the frames, and who wrote it."""
+"""What the child is asked about a stage: whether it holds a model, the model, and the frames."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 
 from osteon.io.archives.model_npz import pack_model
 from osteon.io.formats.options import LoadOptions
-from osteon.io.native.child import Outlet
-from osteon.io.native.messages import Arrays
-from osteon.io.native.sequence import pack_sequence
+from osteon.io.native.child import Arrays, Outlet
+from osteon.io.native.client import pack_sequence
 from osteon.io.usd.read.model import read_stage_model, stage_holds_model
 from osteon.io.usd.read.sequence import send_stage_frames
-from osteon.io.usd.stage import layer_comment, load_pxr
+from osteon.io.usd.stage import load_pxr
 
 __all__ = ["answer", "prepare"]
 
@@ -27,8 +26,6 @@ def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
     path, question = Path(request["path"]), request["question"]
     if question == "holds":
         return stage_holds_model(path, outlet), {}
-    if question == "comment":
-        return layer_comment(path), {}
     options = LoadOptions(fps=request["fps"], clips=tuple(request["clips"]))
     if question == "model":
         arrays, header = pack_model(read_stage_model(path, options, outlet))

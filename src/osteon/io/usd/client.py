@@ -5,20 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from osteon.core.errors import FileFormatError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import HeldArrays
 from osteon.io.archives.model_npz import unpack_model
-from osteon.io.formats.optional_packages import find_extra
+from osteon.io.formats.format_types import find_extra
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
 from osteon.io.load.source import Source
 from osteon.io.metadata.asset import damage_named
-from osteon.io.native.client import NativeTask, ask_native
-from osteon.io.native.sequence import ask_sequence
+from osteon.io.native.client import NativeTask, ask_native, ask_sequence
 from osteon.io.usd.stage import check_head
 
-__all__ = ["holds_usd_model", "read_usd", "read_usd_model", "usd_comment"]
+__all__ = ["holds_usd_model", "read_usd", "read_usd_model"]
 
 USD_TASK = NativeTask("USD", "osteon.io.usd.child")
 
@@ -39,14 +37,6 @@ def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> S
 def read_usd(path: Path, request: ReadRequest) -> MeshSequence:
     """The meshes of the stage as one, with the clips that Osteon wrote or one clip named after the file."""
     return ask_sequence(USD_TASK, _checked(path), request)
-
-
-def usd_comment(path: Path) -> str:
-    """What the layer says about itself, by which Osteon knows its own; empty for what cannot be read."""
-    try:
-        return str(ask_native(USD_TASK, _checked(path), {"question": "comment"}, keep=True).value)
-    except FileFormatError:
-        return ""
 
 
 def _checked(path: Path) -> Source:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,17 +25,15 @@ from typing import Any
 import numpy as np
 
 from osteon.core.asset import Asset, Image
-from osteon.io.formats.optional_packages import load_extra
+from osteon.io.formats.format_types import load_extra
 from osteon.io.load.source import Source, inside, quote
-from osteon.io.meshes.pictures import picture_name
+from osteon.io.meshes.mtl import picture_name
 from osteon.io.native.child import Outlet
-from osteon.io.save.atomic import atomic_file
-from osteon.io.save.output_batch import named_path, written_path
+from osteon.io.save.atomic import atomic_file, named_path, scratch_folder, written_path
 
 __all__ = [
     "PACKAGE",
     "check_head",
-    "layer_comment",
     "load_pxr",
     "open_stage",
     "picture_names",
@@ -156,16 +153,6 @@ def _check_layers(pxr: Any, root: Any, source: Source, outlet: Outlet) -> None:
                 waiting.append(_open_layer(pxr, address, source, outlet))
 
 
-def layer_comment(path: Path) -> str:
-    """What the layer says about itself; empty where USD cannot read it."""
-    pxr = load_pxr(path)
-    try:
-        layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path), True)
-    except Exception:  # whatever the library makes of a file of others
-        return ""
-    return "" if layer is None else str(layer.comment)
-
-
 def _refuse_value_clips(pxr: Any, layer: Any, source: Source) -> None:
     found: list[str] = []
 
@@ -198,15 +185,15 @@ def _export(pxr: Any, layer: Any, path: Path, files: dict[str, bytes]) -> bool:
     if path.suffix.lower() != PACKAGE:
         write_pictures(path.parent, files)
         return bool(layer.Export(str(path)))
-    with tempfile.TemporaryDirectory(prefix="osteon-usd-") as folder:
-        inner = Path(folder, "model.usdc")
+    with scratch_folder() as folder:
+        inner = folder / "model.usdc"
         layer.Export(str(inner))
         writer = pxr.Sdf.ZipFileWriter.CreateNew(str(path))
         writer.AddFile(str(inner), inner.name)
         for name, data in files.items():
-            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
-            Path(folder, name).write_bytes(data)
-            writer.AddFile(str(Path(folder, name)), name)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+            writer.AddFile(str(folder / name), name)
         return bool(writer.Save())
 
 

@@ -6,6 +6,15 @@ Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7 and figure 
 corrections); Pilgrim, Steed, Aguado, Progressive Skinning for Character Animation, 2007, section 4.4.
 Differs from the paper: it simplifies the rest pose with weights as attributes of vertices. Here weights count by what
 they do to the surface in several poses, and levels are fitted to the source.
+
+Options of mesh levels, checked on construction.
+
+How far a level is from its source: distances from the vertices of each to the surface of the other, in many frames.
+
+    mean = half of the mean over the level's vertices and half of that over the source's; worst = the largest of all;
+    rms squared = half of the mean square of each
+
+Vertices of no triangle have no distance.
 """
 
 from __future__ import annotations
@@ -13,25 +22,124 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from osteon.core.arrays import Int32
+from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
+from osteon.core.options import check_options, option
 from osteon.core.progress import FitReport, Progress, report_progress
+from osteon.deform.pose import pose_frames
 from osteon.fit.kernel_modules import LEVEL_KERNELS
 from osteon.lod.mesh.corners import corners_of
-from osteon.lod.mesh.error import LevelError, measure_level
 from osteon.lod.mesh.fit_level import fit_level
 from osteon.lod.mesh.level import LevelDraft
 from osteon.lod.mesh.level_shape import SourceShape
-from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import Poses, choose_frames
 from osteon.lod.mesh.sequence import CollapseSequence, collapse_model
+from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
+from osteon.measure.distortion import Worst
 
-__all__ = ["MeshLevel", "MeshLevels", "simplify_model"]
+__all__ = ["LevelError", "MeshLevel", "MeshLevels", "SimplifyOptions", "measure_level", "simplify_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class SimplifyOptions:
+    """How a mesh loses its triangles."""
+
+    poses: int = option(
+        6, help="Poses besides the rest pose in which shape is kept and no triangle turns over.", minimum=1, maximum=64
+    )
+    texture: float = option(
+        0.5, help="What a texture that slides counts, of a surface that is as far off.", minimum=0.0, maximum=100.0
+    )
+    fit: bool = option(True, help="Fit places and weights of every level to the source.")
+    lock_borders: bool = option(False, help="Leave open borders exactly as they are.")
+    measured: int = option(24, help="Poses in which the error of a level is measured.", minimum=1, maximum=4096)
+    threads: int = option(0, help="0: all there are.", minimum=0)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+Side = Literal["level", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelError:
+    """Distances between the surfaces of a level and its source, in units of the input."""
+
+    mean: float  # of both ways
+    level_mean: float  # from the level's vertices to the source
+    source_mean: float  # from the source's vertices to the level
+    rms: float  # root mean square of both ways
+    worst: Worst  # value, vertex and frame
+    worst_side: Side  # whose vertex that is
+    frames: Int32  # (f,) of the animation that were looked at
+    diagonal: float
+
+    def percent(self, distance: float) -> float:
+        """A distance in percent of the diagonal."""
+        return 100 * distance / self.diagonal
+
+    @property
+    def mean_percent(self) -> float:
+        return self.percent(self.mean)
+
+    @property
+    def worst_percent(self) -> float:
+        return self.percent(self.worst.distance)
+
+
+def measure_level(
+    source: SkinnedModel, level: SkinnedModel, vertex_of_source: Int32, frames: Int32, *, threads: int = 0
+) -> LevelError:
+    """Compare a level with its source in some frames; (v,) the level's vertex for each of the source makes it quick."""
+    few, fewer = source.take_frames(frames), level.take_frames(frames)
+    of_level, of_source = (
+        first_triangles(level.faces, level.n_vertices),
+        first_triangles(source.faces, source.n_vertices),
+    )
+    beside = np.where(vertex_of_source >= 0, of_level[vertex_of_source], np.int32(-1))
+    kept = np.flatnonzero(vertex_of_source >= 0)
+    back = np.full(level.n_vertices, -1, np.int32)
+    back[vertex_of_source[kept]] = of_source[kept]
+    one = _Side(pose_frames(fewer, threads=threads), level.faces, of_level >= 0, back)
+    other = _Side(pose_frames(few, threads=threads), source.faces, of_source >= 0, beside)
+    there, again = _distances(one, other, threads), _distances(other, one, threads)
+    level_mean, source_mean = float(there.mean()), float(again.mean())
+    rms = float(np.sqrt(0.5 * ((there**2).mean() + (again**2).mean())))
+    side: Side = "level" if there.max() > again.max() else "source"
+    largest = there if side == "level" else again
+    at, vertex = np.unravel_index(int(largest.argmax()), largest.shape)
+    numbers = np.flatnonzero((one if side == "level" else other).used)
+    worst = Worst(float(largest[at, vertex]), int(numbers[vertex]), int(frames[at]))
+    mean = 0.5 * (level_mean + source_mean)
+    return LevelError(mean, level_mean, source_mean, rms, worst, side, frames, source.diagonal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the two surfaces."""
+
+    posed: Float32  # (f,v,3)
+    faces: Int32  # (t,3)
+    used: np.ndarray  # (v,) vertices of triangles
+    near: Int32  # (v,) a triangle of the other that is likely to be close
+
+
+def _distances(queries: _Side, surface: _Side, threads: int) -> Float64:
+    """(f,n) from the vertices of one to the other's surface."""
+    boxes = SurfaceBoxes.of(surface.posed[0].astype(np.float64), surface.faces)
+    out = np.empty((len(queries.posed), int(queries.used.sum())))
+    for f, points in enumerate(queries.posed):
+        there = boxes.moved(surface.posed[f])
+        out[f] = closest_points(there, points[queries.used], queries.near[queries.used], threads=threads).distances
+    return out
+
 
 #: The search for a level of some error ends when what is left of it is this part of its steps; if what it finds
 #: misses the bound when it is measured well, so many times its triangles are tried.

@@ -29,7 +29,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int64
 from osteon.core.character import Skin
-from osteon.lod.blend_order import BlendOrder, blend_shares
+from osteon.lod.progressive_skin import BlendOrder, blend_shares
 from osteon.lod.search.pair_moments import motion_grams
 from osteon.lod.search.skin_motion import SkinMotion
 

@@ -30,11 +30,16 @@ from osteon.core.kinematics import parents_first
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.core.transforms import compose, identity, invert, nearest_rotation
-from osteon.lod.bone_order import BoneChain, BoneForm, BoneOrder, count_of_part
-from osteon.lod.level_pose import Fade, pose_chain
+from osteon.lod.bone_order import BoneChain, BoneForm, BoneOrder, Fade, count_of_part, pose_chain
 from osteon.lod.search.forward_search import search_forward
-from osteon.lod.search.merge_search import BAKED_PARTS, order_of, search_backward
-from osteon.lod.search.merge_state import MergeProblem, MergeState, start_merging
+from osteon.lod.search.merge_search import (
+    BAKED_PARTS,
+    MergeProblem,
+    MergeState,
+    order_of,
+    search_backward,
+    start_merging,
+)
 from osteon.lod.search.pair_moments import error_of_matrices, frame_factor, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion
 

@@ -8,6 +8,22 @@ D is used minus true matrix with n active bones, z^k what hangs on a bone with k
 moments of these. The last term does not depend on n, and D is zero for active bones.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, figure 7.
+
+How one number, 0 … 1, is spent on bones and on blends: always on what lowers the error most for its cost.
+
+    cost(n,k) = 1/2 (n - 1) / (N - 1) + 1/2 (ops(k) - ops(1)) / (ops(K) - ops(1))
+
+From one bone and one blend to all of both, each step goes to the count of bones, or to one blend more, for which the
+error falls most a unit of cost. The level is the cost, so half of it is what bones can take and half what blends can.
+
+Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4 ("a value representing the % of maximum
+computation") and table 2.
+Differs from the paper: it does not say how the value is split.
+
+What fewer bones and fewer blends cost, alone and together, in every clip: the grid that levels are chosen from.
+
+A number of bones and one of blends is chosen for a tolerance: of all pairs that keep it in every clip the cheapest, by
+the paper's count of operations (`fit_curve`).
 """
 
 from __future__ import annotations
@@ -17,14 +33,67 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64
+from osteon.core.model import SkinnedModel
 from osteon.core.parallel import single_threaded_blas
-from osteon.lod.blend_order import BlendOrder
 from osteon.lod.bone_order import BoneOrder
-from osteon.lod.search.fit_orders import FrameRun, in_units, left_out
+from osteon.lod.progressive_skin import BlendOrder, LevelCurve, ProgressiveSkin
+from osteon.lod.search.fit_orders import FrameRun, in_units, left_out, runs_of
 from osteon.lod.search.pair_moments import frame_factor, rows_of, stacked_holds
-from osteon.lod.search.skin_motion import SkinMotion
+from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 
-__all__ = ["BlendMoments", "blend_moments", "level_errors"]
+__all__ = [
+    "BlendMoments",
+    "SkinErrors",
+    "blend_moments",
+    "fit_curve",
+    "level_errors",
+    "skin_errors",
+    "vertex_operations",
+]
+
+#: Operations a vertex with 1 to 4 blends (table 2); every blend beyond costs as much as the fourth.
+OPERATIONS = (20.0, 35.0, 43.0, 50.0)
+
+
+def vertex_operations(n_blends: int) -> Float64:
+    """(k,) what a vertex costs with 1 … k blends."""
+    beyond = OPERATIONS[-1] + (OPERATIONS[-1] - OPERATIONS[-2]) * np.arange(1, max(1, n_blends - 3))
+    return np.concatenate([OPERATIONS, beyond])[:n_blends]
+
+
+def fit_curve(errors: Float64, samples: int) -> LevelCurve:
+    """The curve of a clip from squared errors (n+1,k) with 0 … n bones and 1 … k blends, sums of so many samples."""
+    n_bones, n_blends = len(errors) - 1, errors.shape[1]
+    costs = _costs(n_bones, n_blends)
+    here, knots = (1, 0), [(1, 0)]
+    if (n_bones, n_blends) == (1, 1):
+        return LevelCurve(np.array([0.0, 1.0]), np.ones(2), np.ones(2), np.sqrt(errors[[1, 1], 0] / samples))
+    while here != (n_bones, n_blends - 1):
+        here = _next_knot(errors, costs, here)
+        knots.append(here)
+    n, k = np.array(knots).T
+    levels = costs[n, k]
+    return LevelCurve(levels, n.astype(np.float64), k + 1.0, np.sqrt(errors[n, k] / samples))
+
+
+def _costs(n_bones: int, n_blends: int) -> Float64:
+    """(n+1,k) the share of the full cost, from 0 for one bone and one blend to 1."""
+    bones = np.maximum(np.arange(n_bones + 1) - 1, 0) / max(1, n_bones - 1)
+    operations = vertex_operations(n_blends)
+    blends = (operations - operations[0]) / max(1.0, float(operations[-1] - operations[0]))
+    shares = np.array([n_bones > 1, n_blends > 1], np.float64)
+    shares /= max(1.0, shares.sum())
+    whole: Float64 = shares[0] * bones[:, None] + shares[1] * blends
+    return np.asarray(whole / max(whole[-1, -1], 1e-300))
+
+
+def _next_knot(errors: Float64, costs: Float64, here: tuple[int, int]) -> tuple[int, int]:
+    """More bones or one blend more, whichever lowers the error most for what it costs; of equals the cheaper."""
+    n, k = here
+    ahead = [(m, k) for m in range(n + 1, len(errors))] + ([(n, k + 1)] if k + 1 < errors.shape[1] else [])
+    gains = [(errors[here] - errors[to]) / (costs[to] - costs[here]) for to in ahead]
+    best = max(gains)
+    return min((to for to, gain in zip(ahead, gains, strict=True) if gain >= best), key=lambda to: costs[to])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +135,72 @@ def level_errors(motion: SkinMotion, moments: tuple[BlendMoments, ...], order: B
                 slope = used @ m.kept[np.ix_(columns, columns)] + 2 * slopes[k][:, columns]
                 errors[count, k] += float(np.einsum("ri,ri->", slope, used))
     return motion.squared_unit * np.maximum(errors[order.active_counts], 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SkinErrors:
+    """Errors by how many bones are allowed and how many blends are made."""
+
+    clips: tuple[str, ...]  # names; the last is "", one order for all clips
+    squared: tuple[Float64, ...]  # (n+1,k) of each: sums over frames and vertices, in units of the model
+    samples: tuple[int, ...]  # frames times vertices of each
+    bases: tuple[float, ...]  # of each the error with only the root active, and copied by all
+    diagonal: float  # the body's size as it plays
+
+    @property
+    def n_bones(self) -> int:
+        return len(self.squared[0]) - 1
+
+    @property
+    def n_blends(self) -> int:
+        return int(self.squared[0].shape[1])
+
+    def rms(self, clip: int) -> Float64:
+        """(n+1,k) root mean square distance of a clip, as a part of the body's size."""
+        return np.asarray(np.sqrt(self.squared[clip] / self.samples[clip]) / (self.diagonal or 1.0))
+
+    @property
+    def worst_rms(self) -> Float64:
+        """(n+1,k) the same of the worst clip, each by its own order."""
+        return np.asarray(np.max([self.rms(clip) for clip in range(len(self.clips) - 1)], axis=0))
+
+    def share(self, clip: int) -> Float64:
+        """(n+1,k) squared error as a share of that with only the root active (figure 7)."""
+        base = self.bases[clip]
+        return np.asarray(self.squared[clip] / base if base > 0 else np.zeros_like(self.squared[clip]))
+
+    def cheapest(self, tolerance: float, most: tuple[int, int]) -> tuple[int, int]:
+        """Bones and blends, no more than `most`, with an RMS of at most the tolerance in every clip; `most` if none."""
+        bones, blends = most
+        operations = vertex_operations(self.n_blends)
+        spread = max(1.0, float(operations[-1] - operations[0]))
+        cost = np.arange(self.n_bones + 1)[:, None] / max(1, self.n_bones) + (operations - operations[0]) / spread
+        allowed = self.worst_rms <= tolerance
+        allowed[0] = allowed[bones + 1 :] = False
+        allowed[:, blends:] = False
+        if not allowed.any():
+            return most
+        n, k = np.unravel_index(int(np.where(allowed, cost, np.inf).argmin()), cost.shape)
+        return int(n), int(k) + 1
+
+    def fewest_blends(self, tolerance: float) -> int:
+        """The fewest blends that alone stay within a tolerance."""
+        return int(np.flatnonzero(self.worst_rms[-1] <= tolerance)[0]) + 1 if tolerance >= 0 else self.n_blends
+
+    def curve_of_all(self) -> LevelCurve:
+        """The one number 0 … 1 as bones and blends for all clips at once."""
+        return fit_curve(self.squared[-1], self.samples[-1])
+
+
+def skin_errors(model: SkinnedModel, skin: ProgressiveSkin) -> SkinErrors:
+    """The errors of a model's orders, from moments alone."""
+    motion = read_skin_motion(model, skin.blends.skin)
+    moments, orders = blend_moments(motion, skin.blends), (*skin.orders, skin.all_clips)
+    grids = [level_errors(motion, moments, order, run) for order, run in zip(orders, runs_of(motion), strict=True)]
+    return SkinErrors(
+        tuple(order.clip for order in orders),
+        tuple(grids),
+        tuple(order.samples for order in orders),
+        tuple(order.base for order in orders),
+        model.diagonal,
+    )

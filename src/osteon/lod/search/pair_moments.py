@@ -12,6 +12,30 @@ With D_b = T_p O - T_b and constant O, sums over frames go through N alone: neit
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.3 (squared vertex error).
 Differs from the paper: it poses the mesh for every choice it looks at.
+
+The constant offset by which a bone, with all that hangs on it, best follows another bone over a clip.
+
+    minimise over O = [s R | t]   sum_f || T_p O z - T_c z ||^2 + 2 <T_p O z - T_c z, r>
+                                = tr(N_pp O M O') + 2 <O, K> + const
+
+    symbol   name
+    z, M     what hangs on c, and sum_v z z' (4,4)
+    r        what is wrong already
+    N_pp     sum_f T_p' T_p (4,4), above left Q = sum_f L_p' L_p
+    K        sum_f T_p' (sum_v r z' - T_c M) (4,4)
+    s        fixed: how much larger c plays than p; 1 for rigid bones
+
+R is a rotation: an offset that may shrink would take the mean of a swinging limb for a thinner limb, no dual quaternion
+could play it, and a bone that stretches along its own axes would not stay one. For a parent that keeps its size
+(Q = q 1) the best O is that of one Procrustes problem. One that stretches, with Q <= q 1, is majorised by such problems
+(MM): each round lowers the cost, the first from O = s 1.
+
+Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.3: a default for inactive bones.
+Differs from the paper: it takes the average of the bone's own transformation over the clip.
+
+Notes, shares of the error at a quarter, half and three quarters of the bones: affine offsets gain 5 % at most; one
+offset a bone, composed along the parents, costs 0 … 9 % at a quarter and nothing above over one a bone and level.
+200 problems: 25 calls of NumPy 0.4 ms, this kernel 0.05 ms.
 """
 
 from __future__ import annotations
@@ -20,9 +44,22 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from osteon.core.arrays import Float64, Int64
+from osteon.core.kernels import kernel
 from osteon.core.transforms import identity
+from osteon.fit.skin.procrustes import rotation_to
 
-__all__ = ["by_pairs", "error_of_matrices", "frame_factor", "motion_grams", "pair_moments", "rows_of", "stacked_holds"]
+__all__ = [
+    "by_pairs",
+    "error_of_matrices",
+    "fit_offsets",
+    "frame_factor",
+    "motion_grams",
+    "offset_costs",
+    "pair_moments",
+    "rows_of",
+    "stacked_holds",
+    "steepness",
+]
 
 
 def pair_moments(owners: Int64, holds: Float64, n_bones: int) -> Float64:
@@ -85,3 +122,70 @@ def rows_of(matrices: Float64) -> Float64:
     """(3f,4n) matrices (f,n,3,4) of a frame side by side."""
     n_frames, n_bones = matrices.shape[:2]
     return np.ascontiguousarray(matrices.transpose(0, 2, 1, 3)).reshape(3 * n_frames, 4 * n_bones)
+
+
+#: Rounds for parents that stretch.
+ROUNDS = 12
+#: What pulls a rotation that nothing determines towards none, of the terms whose difference determines others.
+TIE = 1e-11
+
+
+@kernel("f8.3r f8.3r f8.3r f8.2r i8 f8.3 f8.3")
+def _fit(
+    grams: Float64, moments: Float64, slopes: Float64, sizes: Float64, rounds: int, out: Float64, scratch: Float64
+) -> None:
+    """out (m,3,4) = O; sizes (m,2): q, s; scratch (4,4,4)."""
+    bent, towards = scratch[0], scratch[1]
+    for m in range(out.shape[0]):
+        N, M, K, O = grams[m], moments[m], slopes[m], out[m]  # noqa: E741
+        q, s = sizes[m, 0], sizes[m, 1]
+        mass = max(M[3, 3], 1e-300)
+        for i in range(3):
+            for j in range(4):
+                O[i, j] = s if i == j else 0.0
+        for _ in range(rounds):
+            for i in range(3):
+                for j in range(4):
+                    # What the parent's own shift adds, and what its stretches differ from q.
+                    bent[i, j] = K[i, j] + N[i, 3] * M[3, j]
+                    if rounds > 1:
+                        for k in range(3):
+                            held = O[k, 0] * M[0, j] + O[k, 1] * M[1, j] + O[k, 2] * M[2, j] + O[k, 3] * M[3, j]
+                            bent[i, j] += (N[i, k] - (q if i == k else 0.0)) * held
+            strength = 0.0
+            for i in range(3):
+                for j in range(3):
+                    towards[i, j] = bent[i, 3] * M[j, 3] / mass - bent[i, j]
+                    strength = max(strength, abs(bent[i, j]))
+            for i in range(3):
+                towards[i, i] += TIE * strength
+            rotation_to(towards, scratch[2], scratch[3], O)
+            for i in range(3):
+                carried = 0.0
+                for j in range(3):
+                    O[i, j] *= s
+                    carried += O[i, j] * M[j, 3]
+                O[i, 3] = -(carried + bent[i, 3] / q) / mass
+
+
+def steepness(grams: Float64, *, rigid: bool) -> Float64:
+    """(…,) q of parents with N (…,4,4): the mean square of their stretches, or the largest."""
+    stretch = grams[..., :3, :3]
+    q = np.trace(stretch, axis1=-2, axis2=-1) / 3 if rigid else np.linalg.eigvalsh(stretch)[..., 2]
+    return np.asarray(np.maximum(q, 1e-300))
+
+
+def fit_offsets(grams: Float64, moments: Float64, slopes: Float64, sizes: Float64, *, rigid: bool) -> Float64:
+    """(m,3,4) O of each of m problems: N (m,4,4), M (m,4,4), K (m,4,4), q and s (m,2)."""
+    out = np.empty((len(grams), 3, 4))
+    n, m, k, qs = (np.ascontiguousarray(form) for form in (grams, moments, slopes, sizes))
+    _fit(n, m, k, qs, 1 if rigid else ROUNDS, out, np.empty((4, 4, 4)))
+    return out
+
+
+def offset_costs(grams: Float64, moments: Float64, slopes: Float64, offsets: Float64) -> Float64:
+    """(m,) tr(N O M O') + 2 <O, K>."""
+    whole = np.zeros((len(offsets), 4, 4))
+    whole[:, :3] = offsets
+    whole[:, 3, 3] = 1
+    return np.asarray(((grams @ whole @ moments + 2 * slopes) * whole).sum(axis=(1, 2)))

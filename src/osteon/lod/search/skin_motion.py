@@ -27,7 +27,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.play_scale import scale_of_bones
 from osteon.core.transforms import apply, compose, identity, invert
-from osteon.lod.local_keys import rest_pivots
+from osteon.lod.level_player import rest_pivots
 
 __all__ = ["SkinMotion", "read_skin_motion"]
 

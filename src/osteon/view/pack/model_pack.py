@@ -45,8 +45,8 @@ from osteon.view.pack.poses import NO_POSES, ShownPoses, pose_parts
 from osteon.view.pack.schema import SLOTS, pack_pieces
 
 if TYPE_CHECKING:
-    from osteon.lod.blend_order import BlendOrder
     from osteon.lod.model_levels import CoarseMesh, ModelLevels
+    from osteon.lod.progressive_skin import BlendOrder
     from osteon.measure.distortion import Distortion
     from osteon.measure.skin_report import SkinReport
 

@@ -24,7 +24,7 @@ from osteon.io.save.atomic import check_folder
 
 FACES = np.array([[0, 1, 2]], np.int32)
 FRAMES = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
-ANY = partial(check_folder, ours=re.compile(r"f\d+\.txt"))
+ANY = partial(check_folder, expected=re.compile(r"f\d+\.txt"))
 
 
 def listing(folder):

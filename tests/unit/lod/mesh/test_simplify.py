@@ -16,11 +16,10 @@ from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.lod.mesh.corners import BORDER, corners_of, edge_kinds
 from osteon.lod.mesh.level_shape import triangle_normals
-from osteon.lod.mesh.options import SimplifyOptions
 from osteon.lod.mesh.poses import choose_frames
-from osteon.lod.mesh.simplify import simplify_model
-from osteon.synth.jointed import JointedOptions, make_jointed
+from osteon.lod.mesh.simplify import SimplifyOptions, simplify_model
 from osteon.synth.shapes import make_ball
+from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.small_meshes import OCTAHEDRON, SQUARE, TETRAHEDRON, TRIANGLE, bending, fan, grid, still
 
 EGGS = JointedOptions(joints=4, vertices=60)

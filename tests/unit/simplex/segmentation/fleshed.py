@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.sticks import StickSkeleton
-from osteon.synth.implicit import Grid
+from osteon.synth.implicit_surface import Grid, polygonise, split_quads
 from osteon.synth.shapes import Shape
-from osteon.synth.surface_nets import polygonise, split_quads
 
 
 def stick_skeleton(joints, bones) -> StickSkeleton:

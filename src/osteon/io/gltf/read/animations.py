@@ -21,7 +21,6 @@ from osteon.core.arrays import Float64
 from osteon.core.progress import Progress, report_progress
 from osteon.io.formats.format_types import ClipFacts
 from osteon.io.formats.options import LoadOptions
-from osteon.io.formats.timeline import KEY_TOLERANCE, key_rate
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Animation, Channel, ChannelPath
 from osteon.io.gltf.read.accessors import read_floats
@@ -29,7 +28,7 @@ from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.nodes import NodeTree, Placement, read_nodes
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
-from osteon.io.load.clip_choice import select_names
+from osteon.io.load.clips import KEY_TOLERANCE, key_rate, select_names
 from osteon.io.load.limits import MOST_FRAMES
 from osteon.io.load.source import quote
 

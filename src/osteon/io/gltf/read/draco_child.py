@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from osteon.io.native.child import Outlet
-from osteon.io.native.messages import Arrays
+from osteon.io.native.child import Arrays, Outlet
 
 __all__ = ["answer", "prepare"]
 

@@ -21,7 +21,7 @@ from osteon.io.gltf import TEXTURE_EXTENSIONS, JsonObject
 from osteon.io.gltf.read.accessors import read_view
 from osteon.io.gltf.read.document import Document, read_address
 from osteon.io.load.source import quote
-from osteon.io.meshes.pictures import picture_mime, rare_picture_mime
+from osteon.io.meshes.mtl import picture_mime, rare_picture_mime
 
 __all__ = ["read_materials", "read_uv_transform"]
 

@@ -11,10 +11,8 @@ import numpy as np
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Image, Material, TextureRole
 from osteon.io.load.source import Source, inside
-from osteon.io.meshes.mesh import Polygons
-from osteon.io.meshes.parts import MeshPart
-from osteon.io.meshes.pictures import picture_mime
-from osteon.io.meshes.polygons import IntArray, turned_corners
+from osteon.io.meshes.mesh import IntArray, MeshPart, Polygons, turned_corners
+from osteon.io.meshes.mtl import picture_mime
 
 __all__ = ["read_part"]
 

@@ -25,7 +25,7 @@ from osteon.core.transforms import compose, identity, invert
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.formats.options import LoadOptions
 from osteon.io.load.source import Source, as_float32
-from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.meshes.mesh import merge_mesh_parts
 from osteon.io.native.child import Outlet
 from osteon.io.usd.metadata import MISFITS, as_bound, read_metadata
 from osteon.io.usd.read.restored import is_written_by_osteon, restore_model

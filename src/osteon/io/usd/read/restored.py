@@ -14,7 +14,7 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.registry import restore_deformer
 from osteon.io.load.source import Source, as_float32
-from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.meshes.mesh import merge_mesh_parts
 from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
 from osteon.io.usd.joints import JointTracks, join_bones
 from osteon.io.usd.metadata import as_bound, read_stored_arrays, restore_asset

@@ -11,7 +11,7 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.transforms import compose
 from osteon.io.load.source import Source, numbered
-from osteon.io.meshes.parts import MeshPart
+from osteon.io.meshes.mesh import MeshPart
 from osteon.io.usd.read.mesh_parts import read_part
 
 __all__ = ["Shapes", "ShownMesh", "column_matrix", "read_meshes", "sample_codes", "skinned_prims"]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.asset import Asset, CornerNormals, Image, Material
 from osteon.core.mesh import Mesh
-from osteon.io.meshes.corner_normals import single_normals
-from osteon.io.meshes.polygons import join_polygons
+from osteon.io.meshes.mesh import join_polygons, single_normals
 from osteon.io.usd.joints import distinct_identifiers
 
 __all__ = ["NormalLayout", "define_materials", "define_mesh", "extent_of", "normal_layout", "set_samples", "vectors"]

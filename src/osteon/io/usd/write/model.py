@@ -13,7 +13,7 @@ from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.options import SaveOptions
-from osteon.io.formats.timeline import frame_times
+from osteon.io.load.clips import frame_times
 from osteon.io.metadata.baked import baked_model, column_entry, stock_model, tables_of, without_normals
 from osteon.io.usd.joints import JointTracks, build_joints, distinct_identifiers, joint_influences
 from osteon.io.usd.metadata import CLASSIC, SKINNING_METHODS, pack_metadata, store_arrays, write_metadata

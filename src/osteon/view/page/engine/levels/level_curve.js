@@ -1,5 +1,5 @@
 // Converts a level, 0 … 1, to numbers of bones and blends, linearly between knots.
-// The same as osteon/lod/level_curve.py.
+// The same as osteon/lod/progressive_skin.py.
 
 /** @typedef {{bones: number, blends: number}} LevelPoint  1 … n bones and 1 … k blends; fractions fade. */
 

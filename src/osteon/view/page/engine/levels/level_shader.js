@@ -61,7 +61,7 @@ void shownWeights(out vec4 a, out vec4 b) {
 `;
 
 // Fewer blends: a dropped slot adds its weight to an earlier one, given by a table; fractions fade.
-// The same as osteon/lod/blend_order.py. Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.2.
+// The same as osteon/lod/progressive_skin.py. Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.2.
 
 /** Weights of one vertex with `blends` of its slots, from weights[at …] to out[to …]. @param {number[]} heirs */
 export function weightsInto(weights, at, heirs, blends, out, to) {

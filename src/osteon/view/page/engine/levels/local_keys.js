@@ -5,7 +5,7 @@
 //
 // G_b shifts to the pivot of a bone. The rotation R of the local matrix is a quaternion, interpolated between two frames
 // spherically; t and the stretch S linearly. Keys are in the order of the bones: only those of the first bones are used.
-// The same as osteon/lod/local_keys.py and level_player.py.
+// The same as osteon/lod/level_player.py and level_player.py.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 3.1 and 4.3, eq. 3 and 4.
 import { centeredInto, determinant, inverseInto, polarInto, product, quaternionInto } from "../affine.js";
 
