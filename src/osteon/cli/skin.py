@@ -33,8 +33,7 @@ from osteon.io import (
 )
 from osteon.io.engines import GLTF
 from osteon.io.formats.options import ClipOptions
-from osteon.io.load.clip_files import PlayedClips, play_on_rig
-from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
+from osteon.io.load.rig_files import PlayedClips, keeps_rig, open_character, play_on_rig, save_on_rig
 from osteon.io.models import note_lost
 from osteon.io.save.atomic import scratch_folder, written_path
 from osteon.io.save.sequences import frames_folder
