@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
-from osteon.core.arrays import Int64
+from osteon.core.arrays import IntArray
 from osteon.core.progress import peak_memory_mb
 from osteon.fit.eigenskin.eigenbasis import choose_counts, left_by_counts
 from osteon.pipeline.eigenskin import LearnedSkin
@@ -86,7 +86,7 @@ def ladder_of(learned: LearnedSkin) -> list[dict[str, Any]]:
     return rungs
 
 
-def _mean_and_max(counts: Int64, learned: LearnedSkin) -> dict[str, float]:
+def _mean_and_max(counts: IntArray, learned: LearnedSkin) -> dict[str, float]:
     return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
 
 
