@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from osteon.core.arrays import Bool, Float64, Int32
-from osteon.elastic.material import Material
+from osteon.elastic.elements import Material
 
 __all__ = ["LoadedSolid", "find_calculix", "solve_with_calculix", "why_no_calculix"]
 

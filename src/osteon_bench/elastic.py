@@ -21,14 +21,12 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.body import ElasticBody, PosedBody
-from osteon.elastic.elements import TetElements
+from osteon.elastic.elements import Material, TetElements
 from osteon.elastic.lattice import lattice_around
-from osteon.elastic.material import Material
-from osteon.elastic.newton import NewtonOptions, find_equilibrium
+from osteon.elastic.newton import NewtonOptions, StiffnessSystem, factor_symmetric, find_equilibrium
 from osteon.elastic.options import SweepOptions
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import PlannedPose, plan_sweep
-from osteon.elastic.system import StiffnessSystem, factor_symmetric
 from osteon.synth.hand import hand_limits, make_hand
 from osteon_bench.calculix import LoadedSolid, solve_with_calculix, why_no_calculix
 from osteon_bench.elastic_hand import MIDDLE, HandCase, load_hand, pose_plan

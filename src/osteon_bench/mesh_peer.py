@@ -26,7 +26,7 @@ import numpy as np
 from osteon.core.model import SkinnedModel
 from osteon.core.topology import weld_points
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.lod.mesh.transfer import barycentric, mix_skin
+from osteon.lod.mesh.level_shape import barycentric, mix_skin
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
 __all__ = ["AGGRESSIVE", "PeerLevel", "has_peer", "peer_levels"]

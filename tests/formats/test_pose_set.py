@@ -19,7 +19,7 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import apply, rotation_from_axis_angle
 from osteon.io import save_sequence
 from osteon.io.poses import PoseSet, load_pose_set, save_pose_set
-from osteon.io.poses.limits import limits_as_json, load_limits
+from osteon.io.poses.pose_list import limits_as_json, load_limits
 
 LEG = StickSkeleton(np.array([[0, 2, 0], [0, 1, 0], [0, 0, 0.5]]), [[0, 1], [1, 2]], ("hip", "knee", "foot"))
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
@@ -132,7 +132,7 @@ def test_one_file_for_all_poses(tmp_path):
         ({"poses": [{"file": "a.obj", "kind": "trian"}]}, "did you mean 'train'"),
         ({"poses": [{"file": "a.obj"}, {"file": "sub/a.obj"}]}, "two poses are called 'a'"),
         ({"poses": [{"file": "a.obj", "translate": [0, 1]}]}, "a place [x, y, z]"),
-        ({"hinges": {"knee": [0, 0, 0]}}, "expected an axis of non-zero length"),
+        ({"hinges": {"knee": [0, 0, 0]}}, "needs a direction"),
         ({"pose": 1}, "the key 'pose' is unknown"),
         ({"poses": [{"file": "a.obj", "simulation": 3}]}, "an object"),
         ({"poses": [{"file": "none.obj"}]}, "there is no such file"),

@@ -183,7 +183,7 @@ def save_output(path: str | None) -> Output | None:
     """The folder of the models, if it was asked for."""
     if path is None:
         return None
-    from osteon.io.comparisons.folder import check_comparison_folder
+    from osteon.io.comparisons import check_comparison_folder
 
     check_comparison_folder(path)
     return folder_output("--save", path)
@@ -198,7 +198,7 @@ def save_models(
     load: LoadOptions,
 ) -> dict[str, Any]:
     """Write all models, and their source where `osteon view` could not be told it; gives what was written."""
-    from osteon.io.comparisons.folder import write_comparison_folder
+    from osteon.io.comparisons import write_comparison_folder
 
     named = _names_source(inputs, load)
     models = {result.word: found.animated(result) for result in found.results}

@@ -36,7 +36,7 @@ def hand_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
     from osteon.elastic.lattice import lattice_around
     from osteon.elastic.pose_workers import PoseTask, pose_many
     from osteon.io import atomic_file, save_sequence
-    from osteon.io.poses.limits import limits_as_json
+    from osteon.io.poses.pose_list import limits_as_json
     from osteon.io.save import GENERATOR, GENERATOR_KEY
     from osteon.io.skeletons import save_skeleton
     from osteon.synth.hand import hand_limits, make_hand

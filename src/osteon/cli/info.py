@@ -13,7 +13,7 @@ from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, plan_outputs
 from osteon.cli.wall_time import WallTime, time_text
 from osteon.io import LoadOptions, holds_model, load_model, load_outline, load_sequence
-from osteon.io.load.clip_files import describe_clips_only, holds_clips_only
+from osteon.io.load.rig_files import describe_clips_only, holds_clips_only
 from osteon.io.load.source import numbered
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from osteon.core.asset import Asset
     from osteon.core.model import SkinnedModel
     from osteon.core.sequence import MeshSequence
-    from osteon.io.formats.outline import Outline
+    from osteon.io.formats.format_types import Outline
 
 __all__ = [
     "describe_clips",

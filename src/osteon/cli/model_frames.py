@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from osteon.core.errors import FileFormatError
 from osteon.core.options import command_text
 from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model
-from osteon.io.load.frame_choice import clips_of_frames, parse_frames
+from osteon.io.load.clips import clips_of_frames, parse_frames
 
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
@@ -33,7 +33,7 @@ def take_clips(model: SkinnedModel, clips: tuple[str, ...], file: Path) -> Skinn
 
 def choose_frames(model: SkinnedModel, clips: tuple[str, ...], frames: str | None, file: Path) -> list[int]:
     """The frames that the options name, in their order."""
-    from osteon.io.load.clip_choice import select_names
+    from osteon.io.load.clips import select_names
 
     chosen = [model.clips[i] for i in select_names([c.name for c in model.clips], clips, file)]
     there = [f for clip in chosen for f in range(clip.start, clip.stop)]

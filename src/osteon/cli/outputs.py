@@ -144,7 +144,7 @@ def file_output(flag: str, path: object, suffixes: tuple[str, ...] = (), *, resu
 def model_output(flag: str, path: str) -> Output:
     """A skinned model, or its frames."""
     from osteon.io import MODEL_FORMATS, check_output
-    from osteon.io.formats.optional_packages import check_extra
+    from osteon.io.formats.format_types import check_extra
     from osteon.io.save.overwriting import Output
     from osteon.io.save.unwritable import why_unclear, why_unwritable
 

@@ -15,7 +15,7 @@ from osteon.core.errors import OptionError
 from osteon.core.options import drop_unused
 from osteon.io import MODEL_FORMATS, SaveOptions, save_model, save_played
 from osteon.io.engines import GLTF
-from osteon.io.load.clip_files import PlayedClips, save_clips_on_rig
+from osteon.io.load.rig_files import PlayedClips, save_clips_on_rig
 from osteon.io.load.source import numbered
 from osteon.io.save.atomic import written_path
 

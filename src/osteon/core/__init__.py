@@ -1,1 +1,1 @@
-"""What everything speaks."""
+"""Data types, protocols and mathematics that all other folders use."""

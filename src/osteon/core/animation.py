@@ -57,7 +57,7 @@ def check_clips(clips: tuple[Clip, ...], n_frames: int) -> None:
 
 
 def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, each that came before with one to three _ added, or else a number: `a`, `a_`, …, `a_4`."""
+    """The names made unique: repetitions get one to three `_`, then a number: `a`, `a_`, …, `a_4`."""
     taken: dict[str, None] = {}
     times: dict[str, int] = {}
     for name in names:
@@ -70,16 +70,16 @@ def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def clips_or_one(clips: Iterable[Clip], n_frames: int) -> tuple[Clip, ...]:
-    """The clips, or, where there are none, one that holds all frames; refused if they do not cover the frames."""
+    """The clips, or one clip of all frames if there are none; refuses clips that do not cover the frames."""
     found = tuple(clips) or (Clip("clip", 0, n_frames),)
     check_clips(found, n_frames)
     return found
 
 
-#: What a bone can do, each all that those before it can.
+#: Kinds of bone transforms; each includes those before it.
 BoneType = Literal["rigid", "scaled", "flexible"]
 
-#: Floats that a bone needs in a frame: quaternion and translation, three scales besides, or all of [A | t].
+#: Floats per bone and frame: quaternion and translation, these and three scales, or all of [A | t].
 FLOATS_PER_BONE: dict[BoneType, int] = {"rigid": 7, "scaled": 10, "flexible": 12}
 #: A bone is rigid if no entry of A'A differs from the identity's by more than this: a scale of 1.0005, which is what
 #: scales of 0.9999 or 1.0001, rounded by an exporter, leave at the end of a chain of joints. No vertex moves visibly.
@@ -87,9 +87,9 @@ RIGID = 1e-3
 
 
 def bone_type_of(transforms: FloatArray, tolerance: float = RIGID) -> BoneType:
-    """The least that transforms (f,b,3,4) need, besides one scale that all may carry.
+    """The narrowest type that holds transforms (f,b,3,4), apart from one scale that all may share.
 
-    Rigid: rotations and shifts. Scaled: rotations of stretches along axes that a bone keeps. Flexible: anything else.
+    Rigid: rotation and translation. Scaled: also scales along axes that are fixed in the rest pose. Flexible: the rest.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         linear = transforms[..., :3].astype(np.float64) / scale_of_bones(transforms)
@@ -102,7 +102,7 @@ def bone_type_of(transforms: FloatArray, tolerance: float = RIGID) -> BoneType:
 
 
 def wider_type(a: BoneType, b: BoneType) -> BoneType:
-    """The type of which both are."""
+    """The narrowest type that includes both."""
     return max(a, b, key=get_args(BoneType).index)
 
 
@@ -112,7 +112,7 @@ class BoneTrack:
 
     transforms: Float32  # (f,b,3,4) posed_from_rest, column vectors
     bone_type: BoneType = "flexible"
-    names: tuple[str, ...] = ()  # one a bone; () numbers them
+    names: tuple[str, ...] = ()  # one per bone; () numbers them
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transforms", checked("transforms", self.transforms, (None, None, 3, 4)))
@@ -135,7 +135,7 @@ class BoneTrack:
 
 @dataclass(frozen=True, slots=True)
 class Animation:
-    """How the bones move, in named clips, and what a displacement whose coefficients are stored adds when."""
+    """A bone track in named clips, and the coefficients of stored displacements."""
 
     track: BoneTrack
     clips: tuple[Clip, ...] = ()  # cover all frames in order; () means one clip
@@ -162,7 +162,7 @@ class Animation:
 
     @property
     def n_floats(self) -> int:
-        """Numbers that the motion needs, without the coefficients of displacements."""
+        """Number of floats of the motion, without the coefficients of displacements."""
         return FLOATS_PER_BONE[self.track.bone_type] * self.n_frames * self.n_bones
 
     def take_frames(self, frames: Int32) -> Animation:

@@ -1,7 +1,7 @@
 """Array types and the checks that every data class makes once, on construction.
 
-What was checked is remembered for as long as the array lives, so that `replace`, and properties that build one data
-class from another, cost nothing: an array comes back as it is when it is asked for again.
+Checked arrays are remembered as long as they exist. `dataclasses.replace`, and properties that build one data class
+from another, therefore cost nothing: an array that was checked before is returned as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 IntArray = NDArray[np.signedinteger[Any]]
 
-#: Arrays that `checked` gave out, by identity; each leaves when it dies.
+#: Arrays that `checked` returned, by identity; entries are removed with the array.
 _CHECKED: dict[int, weakref.ref[NDArray[Any]]] = {}
 
 
@@ -48,7 +48,7 @@ def checked(
 ) -> NDArray[Any]:
     """`value` as a read-only C-ordered array of `dtype`; `None` in `shape` fits any size. Refuses NaN and infinity.
 
-    An array that already fits is not copied: a view of it is frozen. One that was checked before is given back.
+    An array that already fits is not copied: the result is a read-only view. One that was checked before is returned.
     """
     known = was_checked(value) and isinstance(value, np.ndarray) and value.dtype == dtype
     if known and isinstance(value, np.ndarray):
@@ -87,25 +87,25 @@ def _check_shape(name: str, array: NDArray[Any], shape: Sequence[int | None]) ->
 
 
 def check_finite(name: str, array: NDArray[Any], start: int = 0) -> None:
-    """Refuse NaN and infinity; `start` is the number of the array's first row where it is a part of another."""
+    """Refuse NaN and infinity; `start` is the number of the array's first row where it is part of another array."""
     if not np.issubdtype(array.dtype, np.floating):
         return
     with np.errstate(invalid="ignore", over="ignore"):
-        total = array.sum(dtype=np.float64)  # one pass without a temporary; only a bad sum is looked into
+        total = array.sum(dtype=np.float64)  # one pass without a temporary; only then is a bad value searched for
     bad = None if np.isfinite(total) else first_bad(array)
     if bad is not None:
         where = (bad[0] + start, *bad[1:]) if bad else bad
-        raise GeometryError(f"{name}: value at index {where} is not finite; repair or leave out that sample")
+        raise GeometryError(f"{name}: value at index {where} is not finite; repair or remove that sample")
 
 
 def was_checked(value: object) -> bool:
-    """Whether this very array came from `checked` or `remember_checked`."""
+    """Whether this array object came from `checked` or `remember_checked`."""
     found = _CHECKED.get(id(value))
     return found is not None and found() is value
 
 
 def remember_checked(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view that need not be checked again, of an array that is known to be good."""
+    """A read-only view of a valid array, which `checked` does not check again."""
     view = array.view()
     view.flags.writeable = False
     key = id(view)

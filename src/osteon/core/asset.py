@@ -1,4 +1,4 @@
-"""What an input carries besides positions: texture coordinates, colours, materials with their pictures, polygons."""
+"""What an input holds besides positions: texture coordinates, colours, materials with their pictures, polygons."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ PLAIN_PICTURES = ("image/png", "image/jpeg")
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture as its file holds it; never decoded, only carried."""
+    """An encoded picture, copied from input to output without decoding."""
 
     name: str  # without a suffix
     mime: str  # "image/png" or "image/jpeg", which all programs read; or one that only some do, such as "image/ktx2"
     data: bytes = field(repr=False)
-    others: tuple[Image, ...] = field(default=(), repr=False)  # the same picture in kinds that only some programs read
+    others: tuple[Image, ...] = field(default=(), repr=False)  # the same picture in other formats
 
     def as_one_of(self, kinds: Container[str]) -> Image | None:
-        """The picture in one of these kinds, alone; None if it is there in none of them."""
+        """The picture in one of these formats; None if it has none of them."""
         found = next((image for image in (self, *self.others) if image.mime in kinds), None)
         return replace(found, others=()) if found is not None and found.others else found
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """How a group of triangles looks; enough to come out again on export."""
+    """How a group of triangles is shaded: the properties that exporters write."""
 
     name: str
     base_color: tuple[float, float, float, float] = (0.8, 0.8, 0.8, 1.0)
@@ -45,8 +45,8 @@ class Material:
     emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
     alpha_mode: AlphaMode = "OPAQUE"
     alpha_cutoff: float = 0.5  # counts only with alpha_mode MASK
-    textures: tuple[tuple[TextureRole, Image], ...] = ()  # at most one a role
-    uv_sets: tuple[tuple[TextureRole, int], ...] = ()  # of textures that lie on another set of uvs than the first, 0
+    textures: tuple[tuple[TextureRole, Image], ...] = ()  # at most one per role
+    uv_sets: tuple[tuple[TextureRole, int], ...] = ()  # of textures that use another set of uvs than the first, 0
 
     def __post_init__(self) -> None:
         if self.alpha_mode not in get_args(AlphaMode):
@@ -61,11 +61,11 @@ class Material:
         return dict(self.textures).get(role)
 
     def uv_set(self, role: TextureRole) -> int:
-        """The set of texture coordinates that the texture of a role lies on."""
+        """The set of texture coordinates that the texture of a role uses."""
         return dict(self.uv_sets).get(role, 0)
 
     def on_sets(self, count: int) -> Material:
-        """The same material with those textures only that lie on the first so many sets; on the first set at least."""
+        """The same material without textures that use a later set than the first `count`, at least 1."""
         kept = tuple((role, image) for role, image in self.textures if self.uv_set(role) < max(1, count))
         roles = [role for role, _ in kept]
         return replace(self, textures=kept, uv_sets=tuple(one for one in self.uv_sets if one[0] in roles))
@@ -73,7 +73,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an asset was read from, and what reading it left out."""
+    """The files of an asset, and what was lost when they were read."""
 
     files: tuple[Path, ...] = ()
     lost: tuple[str, ...] = ()  # one sentence each
@@ -87,7 +87,7 @@ class CornerNormals:
     of_corner: Int32  # (t,3) the normal of each corner; all that share a normal share a position
 
     def checked(self, n_triangles: int) -> CornerNormals:
-        """The same normals, checked against the mesh they belong to."""
+        """The same normals, checked against the mesh."""
         values = checked("normals", self.values, (None, 3))
         return CornerNormals(values, checked_indices("normals", self.of_corner, (n_triangles, 3), len(values)))
 
@@ -112,7 +112,7 @@ class Asset:
     origin: Origin = field(default_factory=Origin, compare=False)  # never written
 
     def with_pictures(self, kinds: Container[str] = PLAIN_PICTURES) -> Asset:
-        """The same asset with pictures of these kinds only; those that are of none of them are left out."""
+        """The same asset with pictures in these formats only; others are omitted."""
         as_one: dict[Image, Image | None] = {}
         for image in (image for material in self.materials for _, image in material.textures):
             if image not in as_one:
@@ -127,7 +127,7 @@ class Asset:
         return replace(self, more_uvs=(), more_colors=(), materials=materials)
 
     def checked(self, n_vertices: int, n_triangles: int) -> Asset:
-        """The same asset with every array checked against the mesh it belongs to."""
+        """The same asset with every array checked against the mesh."""
 
         def per_triangle(name: str, value: Int32 | None, count: int) -> Int32 | None:
             return None if value is None else checked_indices(name, value, (n_triangles,), count)

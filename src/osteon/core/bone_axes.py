@@ -1,4 +1,4 @@
-"""Axes along which a bone stretches: fixed in the rest pose, the same in every frame.
+"""Scale axes of bones: fixed in the rest pose, the same in every frame.
 
     A_f = R_f S_f Q,   so that   A_f'A_f = Q' S_f^2 Q:   one rotation Q diagonalises the A_f'A_f of all frames
 
@@ -9,11 +9,11 @@
 | S_f | scales along them, R_f the rotation that follows |
 
 Based on: Cardoso and Souloumiac, Jacobi angles for simultaneous diagonalization, 1996, for real symmetric matrices: the
-turn in a plane that leaves the least off the diagonal over all frames has a closed form. Eigenvectors of the sum of the
-squares are where the turns begin.
+rotation in a plane that minimises the off-diagonal entries over all frames has a closed form. Eigenvectors of the sum
+of the squares are the initial axes.
 
-Scaled bones need no more state than their transforms: these say their axes. A bone that never stretches has none, and
-gets those of the rest pose.
+Scaled bones need no more state than their transforms, from which the axes follow. A bone that never stretches gets the
+coordinate axes of the rest pose.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from osteon.core.arrays import Float64, FloatArray
 
 __all__ = ["axes_of_bones", "off_axes"]
 
-#: Passes over the three planes; each squares what is left when matrices have common axes.
+#: Sweeps over the three planes; convergence is quadratic when matrices have common axes.
 PASSES = 12
-#: Turns below this angle, in radians, end the search.
-SMALLEST_TURN = 1e-11
-#: Stretches whose squares differ by less than this part, in every frame, have no direction.
+#: Rotations below this angle, in radians, end the search.
+SMALLEST_ANGLE = 1e-11
+#: Scales whose squares differ relatively by less than this, in every frame, have no direction.
 NO_STRETCH = 1e-9
 _PLANES = ((0, 1), (0, 2), (1, 2))
 
 
 def axes_of_bones(transforms: FloatArray) -> Float64:
-    """(b,3,3) rotations whose rows are the axes that leave the least shear in transforms (f,b,3,4 or 3,3)."""
+    """(b,3,3) rotations whose rows are the axes that minimise the shear of transforms (f,b,3,4 or 3,3)."""
     gram, floor = _gram(_squares(transforms))
     axes = _first_axes(gram, floor)
-    gram = _turned(gram, axes)
+    gram = _rotated(gram, axes)
     for _ in range(PASSES):
         largest = 0.0
         for p, q in _PLANES:
             angle = _best_angle(gram, p, q, floor)
-            turn = _plane_turns(angle, p, q)
-            gram, axes = _turned(gram, turn), turn @ axes
+            rotation = _plane_rotations(angle, p, q)
+            gram, axes = _rotated(gram, rotation), rotation @ axes
             largest = max(largest, float(np.abs(angle).max(initial=0.0)))
-        if largest < SMALLEST_TURN:
+        if largest < SMALLEST_ANGLE:
             break
-    return _named_by_rest_axes(axes)
+    return _sorted_by_rest_axes(axes)
 
 
 def off_axes(transforms: FloatArray) -> float:
@@ -66,25 +66,22 @@ def _squares(transforms: FloatArray) -> Float64:
 
 
 def _gram(squares: Float64) -> tuple[Float64, Float64]:
-    """(b,9,9) sum over frames of a a', a the entries of A'A less a third of its trace: all that turns need to know.
-
-    With it (b,), how little of that is none.
-    """
+    """(b,9,9) sum over frames of a a', a the entries of A'A minus a third of its trace, and (b,) the zero threshold."""
     traces = squares.trace(axis1=2, axis2=3)
     entries = (squares - traces[..., None, None] / 3 * np.eye(3)).reshape(*squares.shape[:2], 9).transpose(1, 2, 0)
     gram: Float64 = entries @ np.swapaxes(entries, 1, 2)
     return gram, NO_STRETCH**2 * (traces**2).sum(axis=0)
 
 
-def _turned(gram: Float64, turn: Float64) -> Float64:
-    """The gram of the same matrices seen along other axes, turn (b,3,3)."""
-    twice = (turn[:, :, None, :, None] * turn[:, None, :, None, :]).reshape(-1, 9, 9)
+def _rotated(gram: Float64, rotation: Float64) -> Float64:
+    """The gram of the same matrices in other axes, rotation (b,3,3)."""
+    twice = (rotation[:, :, None, :, None] * rotation[:, None, :, None, :]).reshape(-1, 9, 9)
     out: Float64 = twice @ gram @ np.swapaxes(twice, 1, 2)
     return out
 
 
 def _first_axes(gram: Float64, floor: Float64) -> Float64:
-    """(b,3,3) eigenvectors of the sum of the squares of these matrices: of scaled bones mostly the answer."""
+    """(b,3,3) eigenvectors of the sum of the squares of these matrices: for scaled bones mostly the solution."""
     total = np.einsum("bijkj->bik", gram.reshape(-1, 3, 3, 3, 3))
     axes = np.swapaxes(np.linalg.eigh(total)[1], -1, -2)
     still = total.trace(axis1=1, axis2=2) <= floor
@@ -92,7 +89,7 @@ def _first_axes(gram: Float64, floor: Float64) -> Float64:
 
 
 def _best_angle(gram: Float64, p: int, q: int, floor: Float64) -> Float64:
-    """(b,) the turn in the plane (p,q) that leaves the least off the diagonal over all frames."""
+    """(b,) the angle of the rotation in the plane (p,q) that minimises the off-diagonal entries over all frames."""
     difference, shear = np.zeros(9), np.zeros(9)
     difference[[4 * p, 4 * q]] = 1, -1
     shear[[3 * p + q, 3 * q + p]] = 1
@@ -102,16 +99,16 @@ def _best_angle(gram: Float64, p: int, q: int, floor: Float64) -> Float64:
     return np.where(np.hypot(on, off) <= floor, 0.0, angle)
 
 
-def _plane_turns(angle: Float64, p: int, q: int) -> Float64:
-    """(b,3,3) turns by angle (b,) in the plane (p,q)."""
-    turn = np.broadcast_to(np.eye(3), (len(angle), 3, 3)).copy()
-    turn[:, p, p] = turn[:, q, q] = np.cos(angle)
-    turn[:, p, q], turn[:, q, p] = np.sin(angle), -np.sin(angle)
-    return turn
+def _plane_rotations(angle: Float64, p: int, q: int) -> Float64:
+    """(b,3,3) rotations by angle (b,) in the plane (p,q)."""
+    out = np.broadcast_to(np.eye(3), (len(angle), 3, 3)).copy()
+    out[:, p, p] = out[:, q, q] = np.cos(angle)
+    out[:, p, q], out[:, q, p] = np.sin(angle), -np.sin(angle)
+    return out
 
 
-def _named_by_rest_axes(axes: Float64) -> Float64:
-    """The same axes, each in the place and with the sign of the coordinate it is nearest to; right-handed."""
+def _sorted_by_rest_axes(axes: Float64) -> Float64:
+    """The same axes, sorted and signed by the nearest coordinate axis; right-handed."""
     bones = np.arange(len(axes))
     left, out = np.abs(axes), np.empty_like(axes)
     by_nearness = np.argsort(-left.max(axis=1), axis=1, kind="stable")

@@ -1,8 +1,8 @@
-"""A tree of boxes, built from the top.
+"""A tree of bounding boxes, built top-down.
 
-Each node is cut where the estimate of its cost, sum over both parts of (count x surface), is least among 16 bins along
-its longest axis. Nodes lie in the order of a walk from the top, each with the number of the node that follows its
-subtree, so that a query needs no stack. The second child of node i is after[i + 1].
+Each node is split where the surface area heuristic, the sum over both parts of (count x surface), is least among 16
+bins along its longest axis. Nodes are stored depth-first, each with the number of the node that follows its subtree, so
+that a query needs no stack. The second child of node i is after[i + 1].
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from osteon.core.kernels import compiled_by, exact, inlined
 __all__ = ["BoxTree", "build_boxes"]
 
 LEAF = 4  # items in a leaf
-BINS = 16  # places tried for a cut
-#: Every second part waits while the first, smaller one is cut: more never wait, with 2**63 items.
+BINS = 16  # candidate positions of a split
+#: The larger part waits while the smaller one is split, so 64 entries suffice for 2**63 items.
 DEEPEST = 64
 
 
 class BoxTree(NamedTuple):
-    """Boxes as kernels take them (they take named tuples, not data classes)."""
+    """Boxes for kernels, which accept named tuples but no data classes."""
 
     bounds: Float64  # (n,6) lowest and highest corner of every node
     after: Int32  # (n,) the node that follows the subtree of each
@@ -33,7 +33,7 @@ class BoxTree(NamedTuple):
 
 
 def build_boxes(around: Float64) -> BoxTree:
-    """The tree over items with the given boxes (t,6); also over none."""
+    """The tree of items with the given boxes (t,6); there may be none."""
     order = np.arange(len(around), dtype=np.int32)
     n = max(1, 2 * len(around))
     bounds, after, first, count = np.empty((n, 6)), *(np.zeros(n, np.int32) for _ in range(3))
@@ -43,7 +43,7 @@ def build_boxes(around: Float64) -> BoxTree:
 
 @compiled_by({}, "f8.2r i4.1 f8.2 i4.1 i4.1 i4.1")
 def _build(around: Float64, order: Int32, bounds: Float64, after: Int32, first: Int32, count: Int32) -> int:
-    """Fill the nodes in the order of a walk and sort `order` leaf by leaf. Returns the number of nodes."""
+    """Fill the nodes depth-first and sort `order` leaf by leaf. Returns the number of nodes."""
     parts = np.empty((DEEPEST, 2), np.int64)  # still to do; the next is on top
     parts[0, 0], parts[0, 1] = 0, order.size
     waiting, node = 1, 0
@@ -84,7 +84,7 @@ def _middle(around: Float64, item: int, axis: int) -> float:
 
 @exact
 def _cut(around: Float64, order: Int32, start: int, stop: int) -> int:
-    """Sort the items of a node into two parts by their middles; returns where the second one begins."""
+    """Partition the items of a node by their centres; returns where the second part begins."""
     low, high = np.full(3, 1e300), np.full(3, -1e300)
     for i in range(start, stop):
         for k in range(3):
@@ -92,7 +92,7 @@ def _cut(around: Float64, order: Int32, start: int, stop: int) -> int:
             low[k], high[k] = min(low[k], middle), max(high[k], middle)
     axis = int(np.argmax(high - low))
     if high[axis] - low[axis] <= 1e-300:
-        return (start + stop) // 2  # all in one place
+        return (start + stop) // 2  # all centres coincide
     scale = BINS * (1 - 1e-9) / (high[axis] - low[axis])
     best = _best_bin(around, order[start:stop], axis, low[axis], scale)
     i, j = start, stop - 1
@@ -116,7 +116,7 @@ def _best_bin(around: Float64, order: Int32, axis: int, low: float, scale: float
         for c in range(3):
             boxes[k, c], boxes[k, 3 + c] = min(boxes[k, c], around[item, c]), max(boxes[k, 3 + c], around[item, 3 + c])
     cost, box = np.zeros(BINS), np.empty(6)
-    for side in range(2):  # grow the first part from below, then the second from above
+    for side in range(2):  # sweep the first part upwards, then the second downwards
         box[:3], box[3:], n = 1e300, -1e300, 0
         for step in range(BINS - 1):
             k = step if side == 0 else BINS - 1 - step

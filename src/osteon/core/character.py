@@ -26,7 +26,7 @@ from osteon.core.mesh import Mesh
 
 __all__ = ["Arrays", "BoneLimits", "Character", "Deformer", "Displacement", "Skeleton", "Skin", "VertexColumns"]
 
-#: Weights may miss a sum of one by what float32 rounding of a few terms leaves.
+#: Rounding error of the sum of a few float32 weights.
 WEIGHT_SUM_TOLERANCE = 1e-5
 
 
@@ -56,7 +56,7 @@ class Skin:
         return int(self.weights.shape[1])
 
     def dense(self, n_bones: int) -> Float64:
-        """(v,b) weights with a column for every bone."""
+        """(v,b) weights with one column per bone."""
         out = np.zeros((len(self.weights), n_bones))
         np.add.at(out, (np.arange(len(out))[:, None], self.bones), self.weights)
         return out
@@ -68,7 +68,7 @@ class Skin:
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """Joints in a tree, where they stand in the rest pose."""
+    """A tree of joints and their placement in the rest pose."""
 
     names: tuple[str, ...]
     parents: Int32  # (j,) index of the parent joint, -1 at a root
@@ -100,11 +100,11 @@ def _check_tree(parents: Int32) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BoneLimits:
-    """Vertices in groups, one for each mesh of the character."""
+    """Which bones vertices may follow, where a file restricts them per mesh. One group of vertices per mesh."""
 
     group: Int32  # (v,) of each vertex
     bones: tuple[tuple[int, ...], ...]  # of each group: the bones that its vertices may follow
-    fixed: tuple[bool, ...]  # of each group: its vertices follow a node and take no other bone, added ones included
+    fixed: tuple[bool, ...]  # of each group: its vertices follow a node and no other bone, not even added ones
 
 
 Arrays = dict[str, NDArray[Any]]
@@ -112,26 +112,26 @@ Arrays = dict[str, NDArray[Any]]
 
 @runtime_checkable
 class Deformer(Protocol):
-    """Takes vertices of the rest pose along with the bones: frozen data and its run time."""
+    """A family of skinning methods: immutable data, and the kernel that blends bones."""
 
     kind: ClassVar[str]
-    bone_types: ClassVar[tuple[BoneType, ...]]  # what kinds of bones it can blend
+    bone_types: ClassVar[tuple[BoneType, ...]]  # the types of bones that it can blend
 
     @property
     def n_vertices(self) -> int: ...
 
     @property
     def n_bones(self) -> int:
-        """The least number of bones that it needs."""
+        """The smallest number of bones that its indices allow."""
         ...
 
     @property
     def n_floats(self) -> int:
-        """Numbers that it needs besides rest pose and motion; indices do not count (James and Twigg, table 1)."""
+        """Number of floats besides rest pose and motion; indices do not count (James and Twigg, table 1)."""
         ...
 
     def palette(self, transforms: FloatArray) -> Float64:
-        """(f,b,…) what a vertex reads of each bone, from posed_from_rest transforms (f,b,3,4)."""
+        """(f,b,…) the data per bone that `blend` reads, from posed_from_rest transforms (f,b,3,4)."""
         ...
 
     def blend(self, palette: Float64, vertices: Int64, out: Float64) -> None:
@@ -139,25 +139,25 @@ class Deformer(Protocol):
         ...
 
     def arrays(self) -> Arrays:
-        """All of its data by name: files and packs need no code for a family."""
+        """All of its data by name, so that files and packs need no code per family."""
         ...
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The inverse of `arrays`; refuses what does not fit."""
+        """The inverse of `arrays`; refuses invalid arrays."""
         ...
 
     @classmethod
     def from_skin(cls, skin: Skin) -> Self:
-        """The family with the bones and weights of a linear blend skin, where a fit of its own begins."""
+        """This family with the bones and weights of a linear blend skin: the initial value of its fit."""
         ...
 
     def bone_weights(self) -> Skin:
-        """How much each vertex belongs to which bone, for colours, lists of bones and shares of the error."""
+        """The share of each bone per vertex, for colours, lists of bones and shares of the error."""
         ...
 
     def stock_skin(self) -> Skin | None:
-        """The skin with which a stock player shows exactly this deformer, if there is one."""
+        """The skin with which a stock player shows this deformer exactly, if there is one."""
         ...
 
     def take(self, vertices: Int32) -> Self:
@@ -165,21 +165,21 @@ class Deformer(Protocol):
         ...
 
     def placed(self, new_from_old: FloatArray) -> Self:
-        """The deformer of a scene that was turned, moved and scaled by (3,4), with it the rest pose and the bones."""
+        """The deformer after the whole scene, rest pose and bones, was transformed by a similarity (3,4)."""
         ...
 
 
 class VertexColumns(Protocol):
-    """Columns of which each moves few vertices, by vertex."""
+    """Columns that each move few vertices, stored per vertex."""
 
     def add(self, coefficients: Float32, first: int, out: Float32) -> None:
-        """Add to out (n,3,f) what moves the vertices from `first` on, with coefficients (r,f). Thread-safe."""
+        """Add to out (n,3,f) the displacements of the vertices from `first` on for coefficients (r,f). Thread-safe."""
         ...
 
 
 @runtime_checkable
 class Displacement(Protocol):
-    """Moves vertices of the rest pose before the deformer does: p + sum_r q_r U_r, normals likewise by N_r."""
+    """Moves vertices of the rest pose before the deformer: p + sum_r q_r U_r, and normals by N_r."""
 
     kind: ClassVar[str]
 
@@ -194,7 +194,7 @@ class Displacement(Protocol):
         ...
 
     def coefficients(self, animation: Animation) -> Float32:
-        """(f,r) q of every frame: stored in the animation, or found from where the bones are."""
+        """(f,r) q of every frame: stored in the animation, or computed from the bones."""
         ...
 
     def position_coefficients(self, animation: Animation) -> Float32:
@@ -202,7 +202,7 @@ class Displacement(Protocol):
         ...
 
     def by_vertex(self) -> VertexColumns | None:
-        """Columns that move positions, by vertex, where each moves few of them; None where they move all."""
+        """The columns that move positions, per vertex, if each moves few vertices; None if they move all."""
         ...
 
     def arrays(self) -> Arrays: ...
@@ -217,23 +217,23 @@ class Displacement(Protocol):
         ...
 
     def without_normals(self, rank: int) -> Self:
-        """Only the first `rank` columns, without what they do to normals."""
+        """Only the first `rank` columns, which then move no normals."""
         ...
 
     def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
-        """The same columns of another mesh: as many, with the same coefficients, stored as precisely."""
+        """The same columns on another mesh: equal number, coefficients and precision."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """All of a character but its motion."""
+    """A character without its motion."""
 
     mesh: Mesh
     deformer: Deformer
     displacements: tuple[Displacement, ...] = ()  # each kind at most once
     skeleton: Skeleton | None = None
-    fallback: Skin | None = None  # the linear blend skin that comes closest, where the deformer has no stock form
+    fallback: Skin | None = None  # the closest linear blend skin, where stock players cannot show the deformer
 
     def __post_init__(self) -> None:
         n_vertices = self.mesh.n_vertices
@@ -261,5 +261,5 @@ class Character:
         return next((d for d in self.displacements if d.kind == kind), None)
 
     def stock_skin(self) -> Skin | None:
-        """What a stock player shows: exactly the deformer, or the fallback, or nothing."""
+        """The skin that a stock player shows: the deformer's own, or else the fallback."""
         return self.deformer.stock_skin() or self.fallback

@@ -1,8 +1,8 @@
-"""Compile the kernels that work will need before it needs them, side by side, each in the cache for ever after.
+"""Compile the kernels that a command needs in parallel, before it needs them, and store them in the kernel cache.
 
-numba compiles one kernel at a time in a process, so others help: `python -m osteon.core.compile_kernels`
-reads names of kernels, one a line, and answers each when it is in the cache. A kernel is given out when those that it
-calls are done. Where there is no cache, one core or a single kernel to compile, this process does it.
+numba compiles one kernel at a time per process, so child processes help: `python -m osteon.core.compile_kernels` reads
+names of kernels, one per line, and echoes each when it is in the cache. A kernel is assigned when those that it calls
+are compiled. Without a cache, with one core or a single kernel to compile, this process compiles alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WAITED", "Compiling", "compile_kernels", "start_compiling"]
 
-#: Kernels of these modules are being compiled, or are there.
+#: Modules whose kernels are being compiled, or are compiled.
 _KNOWN: dict[tuple[str, ...], Compiling] = {}
 _CHILDREN: set[subprocess.Popen[str]] = set()
 
@@ -44,7 +44,7 @@ class Waited:
     """How long the main thread has waited for kernels to be compiled."""
 
     seconds: float = 0.0
-    _inside: bool = False  # a kernel is compiled while another one that calls it is
+    _inside: bool = False  # compiling a kernel may start to compile one that it calls
 
     @contextmanager
     def counting(self) -> Iterator[Wait]:
@@ -79,22 +79,22 @@ class Compiling:
         self._thread.start()
 
     def wait(self, progress: Progress | None = None) -> int:
-        """Until all is compiled; returns how many there were to compile."""
+        """Wait until all are compiled; returns the number of kernels that were not in the cache."""
         with WAITED.counting() as waited:
             total = self._wait(progress)
-            waited.counts = total > 0  # what is in the cache already takes no compiling
+            waited.counts = total > 0  # a cache hit takes no time
         return total
 
     def _wait(self, progress: Progress | None) -> int:
-        told = -1
+        seen = -1
         while True:
             with self._changed:
-                if told == len(self._done) and not self._finished:
+                if seen == len(self._done) and not self._finished:
                     self._changed.wait(0.2)
-                told, total, finished = len(self._done), self.total, self._finished
+                seen, total, finished = len(self._done), self.total, self._finished
             if total:
-                stage = f"compiling {min(told + 1, total)} of {total}, once"
-                report_progress(progress, stage, told / total)
+                stage = f"compiling {min(seen + 1, total)} of {total}, once"
+                report_progress(progress, stage, seen / total)
             if finished:
                 return total
 
@@ -133,7 +133,7 @@ class Compiling:
 
     def _work_here(self) -> None:
         while (key := self._take()) is not None:
-            with suppress(Exception):  # it shows again where the kernel is called
+            with suppress(Exception):  # the call of the kernel raises it again
                 _do(key)
             self._finish(key)
 
@@ -141,16 +141,16 @@ class Compiling:
         threads = [threading.Thread(target=self._feed, daemon=True) for _ in range(workers - 1)]
         for thread in threads:
             thread.start()
-        self._work_here()  # this process has numba at hand anyway
+        self._work_here()  # this process has imported numba anyway
         for thread in threads:
             thread.join()
 
     def _feed(self) -> None:
-        """Give kernels to one process. Those of a process that fails are compiled when they are called."""
+        """Send kernels to one child process. If it fails, they are compiled when they are called."""
         child = _start_child()
         try:
             while (key := self._take()) is not None:
-                if child is not None and not _ask(child, key):
+                if child is not None and not _request(child, key):
                     child = None
                 self._finish(key)
         finally:
@@ -160,7 +160,7 @@ class Compiling:
 
 
 def start_compiling(modules: Sequence[str]) -> Compiling:
-    """Begin to compile the kernels of these modules that are not in the cache; at once if there are none."""
+    """Start to compile the kernels of these modules that are not in the cache."""
     key = tuple(modules)
     if key not in _KNOWN:
         _KNOWN[key] = Compiling(key)
@@ -177,12 +177,12 @@ def _missing(modules: Sequence[str]) -> dict[str, Kernel]:
         import_module(module)
     from osteon.core.kernels import KERNELS
 
-    known = list(KERNELS.items())  # another thread may import more of them meanwhile
+    known = list(KERNELS.items())  # a copy: another thread may import more meanwhile
     return {key: kernel for key, kernel in known if key.partition(":")[0] in modules and not kernel.is_cached}
 
 
 def _callees(kernel: Kernel) -> set[str]:
-    """The kernels that it names."""
+    """Keys of the kernels that it calls."""
     names = kernel.py_func.__globals__
     found = (names.get(name) for name in kernel.py_func.__code__.co_names)
     return {value.key for value in found if value is not None and getattr(value, "declared", None)}
@@ -215,8 +215,8 @@ def _start_child() -> subprocess.Popen[str] | None:
     return child
 
 
-def _ask(child: subprocess.Popen[str], key: str) -> bool:
-    """Whether the process has done it; whatever went wrong with it, it is not asked again."""
+def _request(child: subprocess.Popen[str], key: str) -> bool:
+    """Whether the child has compiled the kernel; a child that failed is not used again."""
     assert child.stdin is not None
     assert child.stdout is not None
     try:
@@ -234,7 +234,7 @@ def _stop_children() -> None:
 
 
 def _do(key: str) -> None:
-    """Compile a kernel, or call a function that has kernels compiled as it meets them."""
+    """Compile a kernel, or call a function that compiles kernels for the types it is called with."""
     module, _, name = key.partition(":")
     imported = import_module(module)
     from osteon.core.kernels import KERNELS

@@ -2,12 +2,12 @@
 
 OsteonError                what a caller may catch to catch all of it
 ├── InputError             a file or an array cannot be used (exit code 2)
-│   ├── FileFormatError    a file is unreadable, truncated or lies about its size
+│   ├── FileFormatError    a file is unreadable, truncated or has a wrong size in its header
 │   └── GeometryError      the arrays were read, but they do not describe a deforming mesh
 ├── OptionError            an option is out of range or contradicts another (exit code 2)
-└── BoundNotReached        the best result misses what was asked for (exit code 1)
+└── BoundNotReached        the best result misses the requested bound (exit code 1)
 
-A message says which file or argument, what was expected, what came, and what to do.
+A message names the file or argument, what was expected, what was found, and what to do.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class InputError(OsteonError):
 
 
 class FileFormatError(InputError):
-    """A file is unreadable, truncated, of an unknown kind, or lies about its size."""
+    """A file is unreadable, truncated, of an unknown format, or has a wrong size in its header."""
 
 
 class GeometryError(InputError):
@@ -38,6 +38,6 @@ class OptionError(OsteonError):
 
 
 class BoundNotReached(OsteonError):
-    """The best result found misses the bound that was asked for."""
+    """The best result found misses the requested bound."""
 
     exit_code = 1

@@ -41,7 +41,7 @@ SHAPE = (None, None, 3)
 
 @runtime_checkable
 class FrameSource(Protocol):
-    """Frames that are handed out a few at a time. Only one thread may read at a time."""
+    """Frames that are read in runs. Only one thread may read at a time."""
 
     @property
     def n_frames(self) -> int: ...
@@ -101,12 +101,12 @@ class ArrayFrames:
         array = self._array[chosen if run is None else run]
         part = ArrayFrames(array if self._mapped else remember_checked(array))
         if run is not None:
-            part._good = self._good[run]  # a view: what one learns the other knows
+            part._good = self._good[run]  # a view, so that both share the list of checked frames
         return part
 
 
 class ReaderFrames:
-    """Frames of a callable that gives frames start … stop; nothing that it gives is kept."""
+    """Frames of a function that returns frames start … stop. Frames are not kept in memory."""
 
     __slots__ = ("_good", "_n_vertices", "_reader")
 
@@ -123,7 +123,7 @@ class ReaderFrames:
         return self._n_vertices
 
     def read(self, start: int, stop: int) -> Float32:
-        """What the callable gives, refused if its shape is wrong or, in a frame not read before, a value."""
+        """The frames that the function returns; refuses a wrong shape, and invalid values in frames not read before."""
         found = _float32(np.asarray(self._reader(start, stop)))
         wanted = (stop - start, self.n_vertices, 3)
         if found.shape != wanted:
@@ -138,7 +138,7 @@ class ReaderFrames:
 
 
 class TakenFrames:
-    """Some frames of another source, read when they are asked for."""
+    """Some frames of another source, read on demand."""
 
     __slots__ = ("_chosen", "_source")
 
@@ -219,7 +219,7 @@ def _float32(array: NDArray[Any]) -> Float32:
 
 
 def _is_mapped(value: object) -> bool:
-    """Whether an array lies in a memory map; what was computed from one has its type, but lies in memory."""
+    """Whether an array is a view of a memory map; results computed from one have its type but are in memory."""
     while isinstance(value, np.ndarray) and getattr(value, "_mmap", None) is None:
         value = value.base
     return isinstance(value, np.memmap)
@@ -290,7 +290,7 @@ def each_frame(source: FrameSource) -> Iterator[Float32]:
 def mean_frame(source: FrameSource) -> Float64:
     """(v,3) the mean over all frames."""
     total = np.zeros((source.n_vertices, 3))
-    for frame in each_frame(source):  # one after the other, so that the size of a block changes no bit
+    for frame in each_frame(source):  # one after another, so that the result does not depend on the block size
         total += frame
     total /= source.n_frames
     return total
@@ -305,7 +305,7 @@ def frame_centers(source: FrameSource) -> Float64:
 
 
 def vertex_tracks(source: FrameSource, vertices: NDArray[np.integer[Any]]) -> Float32:
-    """(n,3f) row by row all frames of some vertices."""
+    """(n,3f) all frames of some vertices, one row per vertex."""
     out = np.empty((len(vertices), source.n_frames, 3), np.float32)
     for block in frame_blocks(source):
         out[:, block.start : block.stop] = block.frames.transpose(1, 0, 2)[vertices]

@@ -1,13 +1,13 @@
-"""Compiled kernels on disk: one file each, in a folder of the user's.
+"""Compiled kernels on disk: one file per kernel, in a folder of the user.
 
 A file is named after its kernel and a digest of all that its code depends on: the bytecode and constants of the
-function and of every kernel it calls, in whichever file those are, its options and the types of its arguments. So a
-change, however far down, is compiled anew, and nothing needs to be deleted. The folder is named after Osteon's version
+function and of every kernel it calls, in any file, its options and the types of its arguments. So a change anywhere
+leads to a new file, and nothing needs to be deleted. The folder is named after Osteon's version
 and a digest of Python, numba and the processor. A file that is damaged or unreadable is a cache miss.
 
-The folder is NUMBA_CACHE_DIR if that is set, else the user's cache folder, else a folder of the user's own among the
-temporary files; where none can be written kernels are compiled for the run alone. What is loaded is run, so a folder or
-a file that belongs to somebody else, or that others can write to, is not used, wherever it is.
+The folder is NUMBA_CACHE_DIR if that is set, else the user's cache folder, else a private folder among the temporary
+files; where none can be written, kernels are compiled for each run. Loaded code is executed, so folders and files that
+belong to another user, or that others can write to, are not used, wherever they are.
 
 Internals of numba (`_Cache`, `CompileResult._rebuild`) are used in this file only; pyproject.toml bounds the version.
 """
@@ -44,13 +44,13 @@ __all__ = ["KernelCache", "cache_folder", "holds_kernels", "prune_folders", "use
 config: Any = numba.config
 
 SUFFIX = ".kernel"
-#: Folders of versions that were not used for so long are removed, and files that others of the same kernel replaced.
+#: Folders of versions that were not used for this time are removed, and replaced files of a kernel.
 OLD_SECONDS = 30 * 24 * 3600.0
 _DIGEST = 32  # bytes at the head of a file: those of what follows
 
 
 class KernelCache(_Cache):  # type: ignore[misc]
-    """What numba asks for and hands over when a kernel is compiled."""
+    """The interface that numba calls before and after it compiles a kernel."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
@@ -81,7 +81,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
         return f"{function.__module__.rpartition('.')[2]}.{function.__name__}-"
 
     def holds(self, sig: Any) -> bool:
-        """Whether there is a file for these types; it may still turn out to be damaged."""
+        """Whether there is a file for these types; it may be damaged."""
         path = self._path(sig)
         return path is not None and path.is_file()
 
@@ -96,17 +96,17 @@ class KernelCache(_Cache):  # type: ignore[misc]
                 data = file.read()
             if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
                 return None
-            # numba would import all that its compiler knows first, 0.3 s: machine code needs no more than its run time.
+            # numba would first import its whole compiler, 0.3 s: machine code needs the run time only.
             rtsys.initialize(target_context)  # type: ignore[no-untyped-call]
             return CompileResult._rebuild(target_context, *pickle.loads(data[_DIGEST:]))  # type: ignore[no-untyped-call]
-        except Exception:  # whatever is wrong with it, it can be compiled again
+        except Exception:  # any damage is a cache miss
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         path = self._path(sig)
         if path is None or data.library.has_dynamic_globals:
             return
-        with suppress(Exception):  # a full disk is no reason to stop
+        with suppress(Exception):  # a full disk must not stop the run
             payload: bytes = dumps(data._reduce())  # type: ignore[no-untyped-call]
             _write_whole(path, hashlib.sha256(payload).digest() + payload)
             _remove_replaced(path, self._stem)
@@ -134,14 +134,14 @@ def _write_whole(path: Path, data: bytes) -> None:
 
 
 def _remove_replaced(path: Path, stem: str) -> None:
-    """Drop old files of the same kernel that other sources or types made."""
+    """Remove old files of the same kernel with other sources or types."""
     for other in path.parent.glob(f"{stem}*{SUFFIX}"):
         if other != path and time.time() - other.stat().st_mtime > OLD_SECONDS:
             other.unlink(missing_ok=True)
 
 
 def _add_kernel(digest: Any, kernel: Any, seen: set[int]) -> None:
-    """Add the code of a kernel and of all that it reaches."""
+    """Add the code of a kernel and of all kernels that it calls."""
     if id(kernel) in seen:
         return
     seen.add(id(kernel))
@@ -171,7 +171,7 @@ def _add_code(digest: Any, code: CodeType) -> None:
 
 
 def _add_value(digest: Any, name: str, value: Any) -> None:
-    """A global that a kernel reads, which compiling makes a constant."""
+    """Add a global that a kernel reads, which is a constant of the compiled code."""
     if isinstance(value, np.ndarray):
         digest.update(f"{name} {value.dtype} {value.shape}".encode() + value.tobytes())
     elif isinstance(value, (type, ModuleType)) or callable(value):
@@ -181,21 +181,21 @@ def _add_value(digest: Any, name: str, value: Any) -> None:
 
 
 def _add_type(digest: Any, kind: Any) -> None:
-    """A type of numba's; of a named tuple the names too, which say what a place holds."""
+    """Add a numba type, with the field names of named tuples."""
     digest.update(f"{kind} {getattr(getattr(kind, 'instance_class', None), '_fields', '')}".encode())
     for part in getattr(kind, "types", ()):
         _add_type(digest, part)
 
 
 def holds_kernels(module: str) -> bool:
-    """Whether kernels of the module of this name, without its packages, were compiled before."""
+    """Whether the cache has kernels of the module with this name (without its packages)."""
     folder = cache_folder()
     return folder is not None and any(folder.glob(f"{module}.*{SUFFIX}"))
 
 
 @cache
 def cache_folder() -> Path | None:
-    """The folder of this version on this machine, made if it is not there; None where nothing can be written."""
+    """The folder of this version on this machine, created if missing; None where nothing can be written."""
     for root in _roots():
         folder = root / _folder_name()
         with suppress(OSError):
@@ -211,11 +211,11 @@ def cache_folder() -> Path | None:
 
 
 def _roots() -> Iterator[Path]:
-    """Folders to try; that of temporary files is made only where it comes to that."""
+    """Folders to try in this order; the one among the temporary files is created only if it is needed."""
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR) / "osteon-kernels"
         return
-    with suppress(RuntimeError, KeyError):  # a user without a home
+    with suppress(RuntimeError, KeyError):  # no home folder
         yield user_caches() / "osteon" / "kernels"
     own = Path(tempfile.gettempdir()) / f"osteon-kernels-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     if _is_private(own):
@@ -223,7 +223,7 @@ def _roots() -> Iterator[Path]:
 
 
 def user_caches() -> Path:
-    """Where programs of this user keep what can be made again."""
+    """The cache folder of this user."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
@@ -233,7 +233,7 @@ def user_caches() -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether nobody else can put files there: what is loaded from it is run."""
+    """Create the folder; whether only this user can write to it."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         about = folder.lstat()
@@ -261,7 +261,7 @@ def _folder_name() -> str:
 
 
 def prune_folders(root: Path) -> None:
-    """Remove folders of other versions and machines that were not used for a month; nothing but what is ours."""
+    """Remove kernels of other versions and machines that were not used for a month, and nothing else."""
     for folder in root.iterdir():
         with suppress(OSError):
             if folder.name == _folder_name() or time.time() - folder.stat().st_mtime < OLD_SECONDS:

@@ -1,4 +1,4 @@
-"""What does not move: the rest pose, its triangles, and what the asset carried besides."""
+"""A mesh in its rest pose: positions, triangles, and the attributes of its asset."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Mesh:
 
     @property
     def n_normals(self) -> int:
-        """Normals that it is shaded with: its own, or one for each vertex."""
+        """Number of normals that it is shaded with: its own, or one per vertex."""
         return self.n_vertices if self.asset.normals is None else len(self.asset.normals.values)
 
     @property
@@ -50,7 +50,7 @@ class Mesh:
 
     @property
     def normal_of_vertex(self) -> Int32:
-        """(v,) the normal of each vertex, of several the first; 0 for a vertex without triangles."""
+        """(v,) the first normal of each vertex; 0 for a vertex without triangles."""
         own = self.asset.normals
         if own is None:
             return np.arange(self.n_vertices, dtype=np.int32)

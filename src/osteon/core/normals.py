@@ -50,7 +50,7 @@ def _corner_normals(points: Float64, faces: Int32, corners: Int32, out: Float64)
 
 
 def vertex_normals(points: FloatArray, faces: Int32) -> Float64:
-    """(v,3) area-weighted unit normals of points (v,3); zero where a vertex has no triangle."""
+    """(v,3) area-weighted unit normals of points (v,3); zero for vertices without triangles."""
     return corner_normals(points, faces, faces, len(points))
 
 

@@ -50,13 +50,13 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-#: Where a field lies: its name, below the names of the options that hold it.
+#: Path of a field: the names of the options that contain it, then its name.
 Place = tuple[str, ...]
 
 _OPTION = "osteon option"
 #: Any value but the default.
 GIVEN = object()
-#: What conditions may name besides options of the same class: facts that the caller passes, and options around it.
+#: Names that conditions may use besides options of the same class: facts that the caller passes.
 CIRCUMSTANCES = frozenset(
     {"bound", "clips", "corrected", "given", "input", "kept", "listed", "method", "model", "motion", "moving"}
     | {"rest_pose", "rig", "shaded", "skeleton", "solid", "sticks", "stock", "written"}
@@ -68,35 +68,35 @@ class Need:
     """What must hold for an option to have an effect: one of these fields or circumstances with one of its values."""
 
     any_of: tuple[tuple[str, tuple[Any, ...]], ...]
-    says: str = ""  # why it has none otherwise, and what to do; "": which options it needs
+    says: str = ""  # why it otherwise has no effect, and what to do; "": lists the options it needs
     only_for: tuple[Any, ...] = ()  # values of the option that need it; (): all
 
 
 def need(*, says: str = "", only_for: tuple[Any, ...] = (), **any_of: Any) -> Need:
-    """`need(weights="bounded")`, `need(holdout=GIVEN)`, `need(rig=False, says="…")`; several: one of them will do."""
+    """`need(weights="bounded")`, `need(holdout=GIVEN)`, `need(rig=False, says="…")`; of several, one must hold."""
     wanted = tuple((name, value if isinstance(value, tuple) else (value,)) for name, value in any_of.items())
     return Need(wanted, says, only_for)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is known of an option besides its type and default."""
+    """Properties of an option besides its type and default."""
 
     help: str
     flags: tuple[str, ...] = ()  # (): not on the command line
     metavar: str = ""
     minimum: float | None = None
     maximum: float | None = None
-    above: float | None = None  # the same, without the number itself
+    above: float | None = None  # exclusive bounds
     below: float | None = None
-    but: tuple[Any, ...] = ()  # values within that are refused
-    expected: str = ""  # the range in words, where numbers do not tell it
+    but: tuple[Any, ...] = ()  # values within the range that are refused
+    expected: str = ""  # the range in words, where the numbers above do not express it
     unit: str = ""
-    shown_default: str = ""  # what the default means, where it is not what it says
-    scale: float = 1.0  # of the number on the command line: 100 for a part that is told in percent
-    parse: Callable[[str], Any] | None = None  # from text; OptionError for what cannot be read
+    shown_default: str = ""  # the meaning of the default, where its value does not show it
+    scale: float = 1.0  # factor of the number on the command line: 100 for a fraction in percent
+    parse: Callable[[str], Any] | None = None  # converts text; raises OptionError for invalid text
     required: bool = False
-    page: str = ""  # its name in the form of the page; "": not there
+    page: str = ""  # label in the form of the page; "": not in the form
     needs: tuple[Need, ...] = ()
 
 
@@ -108,7 +108,7 @@ def option(default: T, *, help: str, **known: Any) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a value may be."""
+    """The type of an option's value."""
 
     base: type | None  # int, float, bool, str, a path; None: only one of the choices
     choices: tuple[Any, ...] = ()  # words of a Literal
@@ -117,7 +117,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class OptionField:
-    """An option of a class, or of one that it holds."""
+    """An option of a class, or of options that it contains."""
 
     path: Place
     kind: Kind
@@ -130,16 +130,16 @@ class OptionField:
 
     @property
     def flag(self) -> str:
-        """How the command line calls it."""
+        """Its long flag."""
         return next((flag for flag in self.option.flags if flag.startswith("--")), self.name)
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """What to choose from, the default first."""
+        """The choices, the default first."""
         return tuple(sorted(self.kind.choices, key=lambda choice: bool(choice != self.default)))
 
     def expected(self) -> str:
-        """What a value must be, in words."""
+        """The valid values in words."""
         known = self.option
         if known.expected:
             return known.expected
@@ -155,7 +155,7 @@ class OptionField:
         return {int: "a whole number", float: "a number", bool: "true or false"}.get(self.kind.base, "a word")
 
     def check(self, value: Any) -> None:
-        """Refuse a value of another kind or out of range."""
+        """Refuse a value of another type or out of range."""
         if (value is None and self.default is None) or (not isinstance(value, bool) and value in self.kind.choices):
             return
         if self.kind.base is None:
@@ -181,7 +181,7 @@ class OptionField:
 
 @cache
 def options_in(cls: type[Any]) -> tuple[OptionField, ...]:
-    """All options of a class, with those of the options that it holds."""
+    """All options of a class, including options that it contains."""
     hints = get_type_hints(cls)
     return tuple(found for f in fields(cls) for found in _options_of(f, hints[f.name], default_of(f), ()))
 
@@ -197,7 +197,7 @@ def _options_of(of: Field[Any], hint: Any, default: Any, above: Place) -> Iterab
 
 
 def default_of(of: Field[Any]) -> Any:
-    """The default of a field, made anew where a factory makes it."""
+    """The default of a field, from its factory if it has one."""
     return of.default if of.default_factory is MISSING else of.default_factory()
 
 
@@ -212,10 +212,10 @@ def _kind_of(hint: Any) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """An option that has no effect."""
+    """An option that has no effect, and why."""
 
     of: OptionField
-    value: str  # the only value that has none; "": no value has any
+    value: str  # the value without effect; "": no value has one
     why: str
 
     def sentence(self, called: str) -> str:
@@ -223,15 +223,15 @@ class Unused:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """All that conditions may speak of."""
+class _Facts:
+    """Values that conditions refer to."""
 
     options: Mapping[Place, OptionField]
     values: Mapping[Place, Any]
     circumstances: Mapping[str, Any]
 
     def met(self, wanted: Need, path: Place) -> bool:
-        """Whether one of the conditions holds; an unknown one may hold."""
+        """Whether one of the conditions holds; a circumstance that was not passed counts as true."""
         if wanted.only_for and self.values[path] not in wanted.only_for:
             return True
         return any(self._holds(name, accepted, path) for name, accepted in wanted.any_of)
@@ -249,7 +249,7 @@ class _Known:
 
 
 def check_options(options: Any) -> None:
-    """Refuse values out of range, and values that have no effect beside the others."""
+    """Refuse values out of range, and values that have no effect with the other options."""
     cls: type = type(options)
     for of, value in zip(options_in(cls), _values(options).values(), strict=True):
         of.check(value)
@@ -257,7 +257,7 @@ def check_options(options: Any) -> None:
 
 
 def check_used(options: Any, **circumstances: Any) -> None:
-    """Refuse values other than the default that have no effect, as far as the circumstances tell."""
+    """Refuse values other than the default that have no effect under these circumstances."""
     unused = first_unused(type(options), _values(options), circumstances)
     if unused is not None:
         raise OptionError(unused.sentence(unused.of.name))
@@ -267,7 +267,7 @@ def first_unused(
     cls: type, values: Mapping[Place, Any], circumstances: Mapping[str, Any], chosen: Iterable[Place] | None = None
 ) -> Unused | None:
     """The first of the chosen options (those that are not at their default) that has no effect."""
-    known = _Known({of.path: of for of in options_in(cls)}, values, circumstances)
+    known = _Facts({of.path: of for of in options_in(cls)}, values, circumstances)
     if chosen is None:
         chosen = [path for path, of in known.options.items() if values[path] != of.default]
     for path in chosen:
@@ -280,13 +280,13 @@ def first_unused(
 
 
 def _beside(path: Place, name: str, known: Mapping[Place, OptionField]) -> OptionField | None:
-    """The option of that name in the same options, or in those around them."""
+    """The option of that name in the same options, or in those that contain them."""
     places = ((*path[:depth], name) for depth in range(len(path) - 1, -1, -1))
     return next((known[place] for place in places if place in known), None)
 
 
 def needed_flags(wanted: Need, path: Place, cls: type) -> str:
-    """`--weights bounded`: the flags that would give an option its effect."""
+    """The flags that an option needs to have an effect, such as `--weights bounded`."""
     known = {of.path: of for of in options_in(cls)}
     flags = []
     for name, accepted in wanted.any_of:
@@ -297,16 +297,16 @@ def needed_flags(wanted: Need, path: Place, cls: type) -> str:
 
 
 def change_options(options: T, **changes: Any) -> T:
-    """The options with some changed; what then has no effect goes back to its default."""
-    return _settled(options, {(name,): value for name, value in changes.items()}, {})
+    """The options with some changed; options that then have no effect are reset to their defaults."""
+    return _with_defaults(options, {(name,): value for name, value in changes.items()}, {})
 
 
 def drop_unused(options: T, **circumstances: Any) -> T:
-    """The options with what has no effect under these circumstances at its default."""
-    return _settled(options, {}, circumstances)
+    """The options; those without effect under these circumstances are reset to their defaults."""
+    return _with_defaults(options, {}, circumstances)
 
 
-def _settled(options: T, changed: dict[Place, Any], circumstances: Mapping[str, Any]) -> T:
+def _with_defaults(options: T, changed: dict[Place, Any], circumstances: Mapping[str, Any]) -> T:
     values = _values(options) | changed
     while (unused := first_unused(type(options), values, circumstances)) is not None:
         changed[unused.of.path] = values[unused.of.path] = unused.of.default
@@ -314,7 +314,7 @@ def _settled(options: T, changed: dict[Place, Any], circumstances: Mapping[str, 
 
 
 def make_options(cls: type[T], values: Mapping[Place, Any]) -> T:
-    """Options with the values that are given, and defaults."""
+    """Options with these values, and defaults for the others."""
     defaults = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
     return cls(**_keywords(values, lambda name: default_of(defaults[name])))
 
@@ -325,7 +325,7 @@ def _changed(options: T, changes: Mapping[Place, Any]) -> T:
 
 
 def _keywords(changes: Mapping[Place, Any], held: Callable[[str], Any]) -> dict[str, Any]:
-    """Values by field; what belongs into options that are held goes there."""
+    """Keyword arguments by field; values of contained options are set in these."""
     keywords = {path[0]: value for path, value in changes.items() if len(path) == 1}
     for name in {path[0] for path in changes if len(path) > 1}:
         keywords[name] = _changed(held(name), {path[1:]: v for path, v in changes.items() if path[0] == name})
@@ -348,7 +348,11 @@ R = TypeVar("R")
 
 
 def takes_options(options: type[Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """For a function whose argument `options` is of this class."""
+    """A decorator of functions with an argument `options` of this class: an option passed as an argument is explained.
+
+    skin_sequence(sequence, bones=8)
+    TypeError: skin_sequence has no argument 'bones'; it is an option: skin_sequence(…, options=SkinOptions(bones=8))
+    """
     known = {field.name for field in fields(options)}
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -29,11 +29,13 @@ __all__ = [
 ]
 
 
-def available_threads(asked: int = 0) -> int:
-    """`asked`, or, for 0, as many as this process may use."""
-    if asked < 0:
-        raise OptionError(f"threads: expected 0 (all) or more, got {asked}")
-    return asked or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else asked or os.cpu_count() or 1
+def available_threads(requested: int = 0) -> int:
+    """`requested`, or for 0 the number of cores that this process may use."""
+    if requested < 0:
+        raise OptionError(f"threads: expected 0 (all) or more, got {requested}")
+    if requested:
+        return requested
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def for_blocks(work: Callable[[int, int], None], count: int, block: int, threads: int) -> None:
@@ -54,7 +56,7 @@ def for_blocks(work: Callable[[int, int], None], count: int, block: int, threads
         wait(futures)
 
 
-#: Says of a thread that it works for `for_blocks`: what it calls has the other workers busy already.
+#: Marks worker threads of `for_blocks`: nested calls run serially, as the other workers are busy.
 _here = threading.local()
 
 
@@ -64,12 +66,12 @@ def _be_worker() -> None:
 
 @cache
 def _workers(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: a fit has some hundred calls, and starting two threads for each took a tenth of its time."""
+    """A persistent pool: a fit has some hundred calls, and starting two threads for each took a tenth of its time."""
     return ThreadPoolExecutor(threads, "osteon", initializer=_be_worker)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_workers.cache_clear)  # threads do not come along
+    os.register_at_fork(after_in_child=_workers.cache_clear)  # a forked process has no threads
 
 
 @contextmanager
@@ -85,7 +87,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def end_with(parent: int) -> None:
-    """Have this process killed when `parent`, which started it, ends; at once if it has ended already."""
+    """Kill this process when `parent`, which started it, ends; at once if it has ended already."""
     if sys.platform == "linux":
         import ctypes
 
@@ -96,7 +98,7 @@ def end_with(parent: int) -> None:
 
 
 def leave_no_dump() -> None:
-    """No picture of this process on the disk when it crashes."""
+    """Write no core dump when this process crashes."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -104,7 +106,7 @@ def leave_no_dump() -> None:
 
 
 def limit_memory(n_bytes: int) -> None:
-    """Let this process, for good, take only so many addresses more than it has; beyond, allocations fail."""
+    """Limit the address space of this process to its current size and `n_bytes` more; larger allocations fail."""
     held = Path("/proc/self/statm")
     if not held.exists():
         return
@@ -117,7 +119,7 @@ def limit_memory(n_bytes: int) -> None:
 
 
 def end_group(leader: int) -> None:
-    """End a process and all that it started, at once; nothing if they are gone or it leads no group."""
+    """Kill a process group at once; does nothing if it is gone or `leader` leads no group."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)

@@ -1,10 +1,10 @@
-"""How much larger or smaller a body plays than its rest pose is: rigs that carry a scale.
+"""The scale of a rig: how much larger or smaller the posed body is than its rest pose.
 
-Exporters often store a mesh in centimetres below bones of scale 0.01. The size of the body as it plays is the unit of
-all tolerances and percentages, and pulls such as stiffness compare bones with rotations at that size.
+Exporters often store a mesh in centimetres below bones of scale 0.01. The posed size is the unit of all tolerances
+and percentages, and regularisers such as stiffness compare bones with rotations at that size.
 
-The scale is the median ratio of edge lengths. Near one it is one, because bodies stretch; else it is rounded to the
-ratio of two usual units if one is near.
+The scale is the median ratio of edge lengths. Ratios near one count as one, because bodies stretch; others are rounded
+to the ratio of two common units if one is near.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["scale_of_bones", "scale_of_frames"]
 
 #: Up to this factor a body may stretch or curl up; beyond it the rig carries a scale.
 STRETCH = 2.0
-#: Ratios of units, up to powers of ten, with how near a ratio must be to be one: metres; inches, feet, and back.
+#: Ratios of units up to powers of ten (metres, inches, feet), with the tolerance in the logarithm.
 UNITS = {1.0: 0.1, 2.54: 0.02, 3.048: 0.02, 3.2808399: 0.02, 3.9370079: 0.02}
-#: Frames and triangles that are looked at.
+#: Frames and triangles that are sampled.
 FRAMES, TRIANGLES = 8, 4096
 
 
 def scale_of_frames(rest: FloatArray, faces: Int32, frames: FrameSource) -> float:
-    """The size of a body as it plays over that of its rest pose; 1 unless it carries a scale."""
+    """The posed size of a body over that of its rest pose; 1 unless its rig has a scale."""
     step = max(1, len(faces) // TRIANGLES)
     before = _edge_lengths(rest, faces[::step])
     solid = before > 0
@@ -37,7 +37,7 @@ def scale_of_frames(rest: FloatArray, faces: Int32, frames: FrameSource) -> floa
 
 
 def scale_of_bones(transforms: FloatArray) -> float:
-    """The scale that posed_from_rest transforms (f,b,3,4) carry; 1 unless they carry one."""
+    """The common scale of posed_from_rest transforms (f,b,3,4); 1 unless they have one."""
     if not transforms.size:
         return 1.0
     step = max(1, len(transforms) // FRAMES)
@@ -53,12 +53,12 @@ def _edge_lengths(points: FloatArray, faces: Int32) -> Float64:
 
 
 def _is_stretch(ratio: float) -> bool:
-    """Whether a ratio is no scale that a rig carries: near one, or without meaning."""
+    """Whether a ratio is not the scale of a rig: near one, or invalid."""
     return not np.isfinite(ratio) or ratio <= 0 or 1 / STRETCH <= ratio <= STRETCH
 
 
 def _plain_scale(ratio: float) -> float:
-    """One where the ratio is near one or has no meaning, a ratio of units where one is near, or else the ratio."""
+    """The ratio rounded to a ratio of units if one is near; 1 if it is near one or invalid."""
     if _is_stretch(ratio):
         return 1.0
     power = 10.0 ** np.floor(np.log10(ratio))

@@ -1,7 +1,7 @@
 """Poses of a stick skeleton over time, with control lines and pinned vertices (Simplex Transformations, 5, 7 and 8).
 
-A single pose is a track of one frame. What does not change over time (where a line rests, which triangles it may
-move, which vertices are pinned) is told once, so that one factorisation serves all frames.
+A single pose is a track of one frame. What is constant over time (rest positions of lines, the triangles that they may
+move, pinned vertices) is stored once, so that all frames share one factorisation.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class ControlLine:
-    """Where a control line lies at rest, and what it may move."""
+    """A control line at rest, and the triangles that it may move."""
 
     start: Point
     stop: Point
@@ -73,7 +73,7 @@ class LineTrack:
 
 @dataclass(frozen=True, slots=True)
 class PinTrack:
-    """Vertices that are put in a place (8)."""
+    """Pinned vertices and their target positions (8)."""
 
     vertices: Int32 = field(default_factory=lambda: np.zeros(0, np.int32))  # (c,)
     targets: Float64 = field(default_factory=lambda: np.zeros((1, 0, 3)))  # (f,c,3)
@@ -81,13 +81,15 @@ class PinTrack:
 
 @dataclass(frozen=True, slots=True)
 class PoseTrack:
-    """Poses over time. Fields left out (None) mean: nothing special."""
+    """Poses over time. A field that is None has its default in every frame."""
 
     joints: Float64  # (f,j,3) posed joints; (f,0,3) without a skeleton
     cross_scale: Float64 | None = None  # (f,b) beta of eq. 10, across the bone; None: 1
     twist: Float64 | None = None  # (f,b,2) radians about the posed bone at its ends A and B; None: 0
-    rotations: Float64 | None = None  # (f,b,3,3) known rotations of the bones; None: found from the joints (5.2)
-    turned: NDArray[np.bool_] | None = None  # (f,) the poses whose rotations are known; None: all, if there are any
+    rotations: Float64 | None = None  # (f,b,3,3) given rotations of the bones; None: computed from the joints (5.2)
+    turned: NDArray[np.bool_] | None = (
+        None  # (f,) the poses whose rotations are given; None: all, if `rotations` is given
+    )
     lines: LineTrack = field(default_factory=LineTrack)
     pins: PinTrack = field(default_factory=PinTrack)
     clips: tuple[Clip, ...] = ()  # cover all frames; () means one clip
@@ -129,7 +131,7 @@ class PoseTrack:
     def frame(self, f: int) -> PoseTrack:
         """One pose alone."""
 
-        def cut(array: Float64 | None) -> Float64 | None:
+        def one(array: Float64 | None) -> Float64 | None:
             return None if array is None else array[f : f + 1]
 
         lines = LineTrack(
@@ -138,9 +140,9 @@ class PoseTrack:
         return replace(
             self,
             joints=self.joints[f : f + 1],
-            cross_scale=cut(self.cross_scale),
-            twist=cut(self.twist),
-            rotations=cut(self.rotations),
+            cross_scale=one(self.cross_scale),
+            twist=one(self.twist),
+            rotations=one(self.rotations),
             turned=None if self.turned is None else self.turned[f : f + 1],
             lines=lines,
             pins=PinTrack(self.pins.vertices, self.pins.targets[f : f + 1]),

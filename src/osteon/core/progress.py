@@ -33,7 +33,7 @@ class ProgressEvent:
 
     stage: str
     fraction: float  # of this stage, 0 … 1
-    error_percent: float | None = None  # current E %, where the stage knows it
+    error_percent: float | None = None  # current E %, for stages that compute it
 
 
 #: A callback may raise (KeyboardInterrupt, or its own) to stop the work.
@@ -41,12 +41,12 @@ Progress = Callable[[ProgressEvent], None]
 
 
 def report_progress(progress: Progress | None, stage: str, fraction: float, error_percent: float | None = None) -> None:
-    """Send an event if anybody listens."""
+    """Send an event to the callback, if there is one."""
     if progress is not None:
         progress(ProgressEvent(stage, min(1.0, max(0.0, fraction)), error_percent))
 
 
-#: Part of a stage that must be done, and seconds that must have passed, before the rest is worth telling.
+#: Part of a stage that must be done, and seconds that must have passed, before an estimate is made.
 ENOUGH_DONE = 0.02
 ENOUGH_SECONDS = 1.0
 
@@ -58,7 +58,11 @@ class _Moment:
 
 
 class RemainingTime:
-    """Listens to the events of long work and tells how much of the current stage is left."""
+    """Estimates how long the current stage still takes.
+
+    A stage begins with its first event. There is no estimate before enough of a stage is done, for stages without a
+    fraction, and for stages that continue beyond their fraction.
+    """
 
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         self._now = now
@@ -66,14 +70,14 @@ class RemainingTime:
         self._begin = self._last = _Moment(0.0, 0.0)
 
     def update(self, event: ProgressEvent) -> None:
-        """One step; a fraction that falls back is a stage that starts over."""
+        """Take the next event; a smaller fraction than before means that the stage starts over."""
         moment = _Moment(self._now(), event.fraction)
         if event.stage != self._stage or event.fraction < self._last.fraction:
             self._stage, self._begin = event.stage, moment
         self._last = moment
 
     def left(self) -> float | None:
-        """Seconds until the current stage is done; None where that cannot be told."""
+        """Seconds until the current stage is done; None if there is no estimate."""
         done, spent = self._last.fraction - self._begin.fraction, self._last.seconds - self._begin.seconds
         if done < ENOUGH_DONE or spent < ENOUGH_SECONDS or self._last.fraction >= 1:
             return None
@@ -82,7 +86,7 @@ class RemainingTime:
 
 
 def duration_text(seconds: float) -> str:
-    """A time for people, as exact as an estimate is: '8 s', '1 min 20 s', '2 h 5 min'."""
+    """A rounded duration: '8 s', '1 min 20 s', '2 h 5 min'."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:

@@ -29,7 +29,7 @@ __all__ = [
 
 IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 
-#: Arcs shorter than this (radians) are walked straight; the difference is far below float32.
+#: Arcs shorter than this (radians) are interpolated linearly; the difference is far below float32.
 SHORT_ARC = 1e-4
 
 
@@ -63,13 +63,13 @@ def matrices_from_quaternions(quaternions: FloatArray) -> Float64:
 
 
 def unit_quaternions(quaternions: Float64) -> Float64:
-    """Quaternions (…,4) at length one; the identity for those that have no length."""
+    """Quaternions (…,4) at length one; the identity for those of length zero."""
     length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
     return np.asarray(np.where(length > 0, quaternions / np.where(length > 0, length, 1), IDENTITY))
 
 
 def slerp(first: Float64, second: Float64, u: Float64) -> Float64:
-    """(f,4) the part `u (f,)` of the way along the shorter great arc between quaternions (f,4)."""
+    """(f,4) interpolated by `u (f,)` along the shorter great arc between quaternions (f,4)."""
     a, b = unit_quaternions(first), unit_quaternions(second)
     cosine = np.einsum("fi,fi->f", a, b)
     b = np.where(cosine[:, None] < 0, -b, b)
@@ -103,7 +103,7 @@ def keep_hemisphere(quaternions: Float64, begins: Container[int], *, upright: bo
 
 
 def dual_quaternions_from_transforms(transforms: FloatArray) -> Float64:
-    """(…,8) of rigid transforms (…,3,4); what is no rotation in them is left out."""
+    """(…,8) of rigid transforms (…,3,4); scale and shear are ignored."""
     real = quaternions_from_matrices(np.asarray(transforms[..., :3], np.float64))
     shift = np.asarray(transforms[..., 3], np.float64)
     r, w = real[..., :3], real[..., 3:]
@@ -113,7 +113,7 @@ def dual_quaternions_from_transforms(transforms: FloatArray) -> Float64:
 
 
 def transforms_from_dual_quaternions(dual_quaternions: FloatArray) -> Float64:
-    """(…,3,4) rigid transforms of dual quaternions (…,8) of any length but zero."""
+    """(…,3,4) rigid transforms of dual quaternions (…,8) of any non-zero length."""
     unit = dual_quaternions / np.linalg.norm(dual_quaternions[..., :4], axis=-1, keepdims=True)
     r, w, d, e = unit[..., :3], unit[..., 3:4], unit[..., 4:7], unit[..., 7:]
     out = np.empty((*unit.shape[:-1], 3, 4))

@@ -1,6 +1,6 @@
-"""A deforming mesh: one connectivity, one rest pose, frames in named clips, and what the asset carried.
+"""Deforming meshes: one connectivity, one rest pose, frames in named clips, and the attributes of the asset.
 
-The frames are given as an array, a memory map or another source (frames.py) and handed out in blocks. `replace`,
+The frames come from an array, a memory map or another source (frames.py) and are read in blocks. `replace`,
 `take_frames` and `join_clips` share them: nothing is read or checked again.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["MeshSequence", "SequenceParts", "frames_of", "join_clips"]
 
 
 class SequenceParts(TypedDict, total=False):
-    """What `MeshSequence` takes, and `with_parts` changes, by name."""
+    """Keyword arguments of `MeshSequence` and `with_parts`."""
 
     frames: ArrayLike | FrameSource  # (f,v,3)
     faces: ArrayLike  # (t,3)
@@ -40,9 +40,9 @@ class SequenceParts(TypedDict, total=False):
     frozen=True, init=False, repr=False
 )  # with slots, Python 3.11 refuses to set what is no field with the wrong error
 class MeshSequence:
-    """A mesh whose vertices move while its connectivity stays."""
+    """A mesh with moving vertices and constant connectivity."""
 
-    source: FrameSource  # (f,v,3) positions, handed out in blocks
+    source: FrameSource  # (f,v,3) positions, read in blocks
     mesh: Mesh  # rest pose, triangles, asset, name
     clips: tuple[Clip, ...]  # cover all frames in order
 
@@ -58,7 +58,7 @@ class MeshSequence:
         source: FrameSource | None = None,
         mesh: Mesh | None = None,
     ) -> None:
-        """Frames, triangles and rest pose, or a source and a mesh; what is named beside these two takes their place."""
+        """From frames, triangles and rest pose, or from a source and a mesh; other arguments replace their fields."""
         held = source if frames is None else frame_source(frames)
         if held is None:
             raise TypeError("MeshSequence: missing frames")
@@ -89,7 +89,7 @@ class MeshSequence:
 
     @property
     def frames(self) -> Float32:
-        """(f,v,3) all positions at once: an array as it is, a memory map as a view of it; a reader reads everything."""
+        """(f,v,3) all positions at once: the array, or a view of a memory map; a reader reads all frames."""
         return self.source.read(0, self.n_frames)
 
     @property
@@ -124,12 +124,12 @@ class MeshSequence:
 
     @cached_property
     def play_scale(self) -> float:
-        """How much larger the body plays than its rest pose is; 1 unless its rig carried a scale."""
+        """The posed size of the body over that of its rest pose; 1 unless its rig had a scale."""
         return scale_of_frames(self.rest, self.faces, self.source)
 
     @property
     def diagonal(self) -> float:
-        """Bounding-box diagonal of the rest pose at the size of the body as it plays: the unit of all tolerances."""
+        """Bounding-box diagonal of the rest pose times `play_scale`: the unit of all tolerances."""
         return self.play_scale * self.mesh.diagonal
 
     def frame(self, number: int) -> Float32:
@@ -147,7 +147,7 @@ class MeshSequence:
         return next(c for c in self.clips if c.start <= frame < c.stop)
 
     def with_parts(self, **parts: Unpack[SequenceParts]) -> MeshSequence:
-        """The same sequence with some of its parts replaced; no frame that it keeps is read."""
+        """The same sequence with some fields replaced, without reading frames."""
         held: dict[str, Any] = {"source": self.source, "mesh": self.mesh, "clips": self.clips}
         held.update(dict(parts))
         return MeshSequence(**held)
@@ -159,7 +159,7 @@ class MeshSequence:
 
 
 def frames_of(frames: MeshSequence | FrameSource | ArrayLike) -> FrameSource:
-    """Where the frames of a sequence come from, or the source of an array (f,v,3), or a source as it is."""
+    """The source of a sequence or of an array (f,v,3); a source is returned as it is."""
     return frames.source if isinstance(frames, MeshSequence) else frame_source(frames)
 
 
@@ -171,7 +171,7 @@ def _mesh_of(
     asset: Asset | None,
     name: str | None,
 ) -> Mesh:
-    """The mesh of frames of so many vertices, with all that is given in place of its own."""
+    """The mesh with the given fields replaced, checked against the number of vertices."""
     parts = {"rest": rest, "faces": faces, "asset": asset, "name": name}
     changed: dict[str, Any] = {key: value for key, value in parts.items() if value is not None}
     missing = [] if mesh else [key for key in ("faces", "rest") if key not in changed]
@@ -184,7 +184,7 @@ def _mesh_of(
 
 
 def join_clips(sequences: list[MeshSequence]) -> MeshSequence:
-    """Several sequences of one mesh become one sequence with a clip each; the first gives rest pose and asset.
+    """Joins sequences of one mesh into one with a clip per sequence, and the rest pose and asset of the first.
 
     Frames in memory are copied into one array; those of memory maps and readers stay where they are.
     """

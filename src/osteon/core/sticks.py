@@ -28,12 +28,12 @@ FARTHEST = 1e100
 
 @dataclass(frozen=True)
 class StickSkeleton:
-    """Joints and the straight bones between them."""
+    """Joints and the straight bones between them; `root` is where poses start."""
 
     joints: Float64  # (j,3) rest positions
     bones: Int32  # (b,2) the joints A and B at its ends; in a rooted file A is the parent
     names: tuple[str, ...] = ()  # of joints; () numbers them
-    root: int = 0  # the joint from which poses are passed on
+    root: int = 0  # the joint where poses start
     name: str = field(default="skeleton", compare=False)
 
     def __post_init__(self) -> None:
@@ -60,11 +60,11 @@ class StickSkeleton:
         short = length <= SHORTEST * max(bounding_diagonal(self.joints), 1e-300)
         if short.any():
             b = int(short.argmax())
-            raise GeometryError(f"bone {self.bone_name(b)} has no length; move one of its joints or leave the bone out")
+            raise GeometryError(f"bone {self.bone_name(b)} has no length; move one of its joints or remove the bone")
         ends = np.sort(self.bones, axis=1)
         _, first, count = np.unique(ends, axis=0, return_index=True, return_counts=True)
         if (count > 1).any():
-            raise GeometryError(f"bone {self.bone_name(int(first[count.argmax()]))} is there twice; leave one out")
+            raise GeometryError(f"bone {self.bone_name(int(first[count.argmax()]))} is there twice; remove one")
 
     @property
     def n_joints(self) -> int:
@@ -85,7 +85,7 @@ class StickSkeleton:
         return "-".join(self.names[j] for j in self.bones[b])
 
     def bones_at(self, joint: int) -> Int32:
-        """The bones that meet at a joint, ascending."""
+        """The bones at a joint, ascending."""
         return np.flatnonzero((self.bones == joint).any(axis=1)).astype(np.int32)
 
     def free_ends(self) -> Int32:
@@ -94,7 +94,7 @@ class StickSkeleton:
 
     @cached_property
     def tree(self) -> StickTree:
-        """The order in which a pose is passed on from the root."""
+        """The order in which poses propagate from the root."""
         return StickTree.of(self)
 
 
@@ -103,9 +103,9 @@ class StickTree:
     """A spanning forest of the bones: breadth first from the root, then from the lowest joint of every other piece."""
 
     order: Int32  # (b,) bones of the forest first (each after its parent), then those that close a cycle
-    parent: Int32  # (b,) the bone that a bone hangs on, -1 at a root
+    parent: Int32  # (b,) the parent bone, -1 at a root
     head: Int32  # (b,) the joint of each bone that is nearer to the root
-    above: Int32  # (j,) the joint above each joint, -1 at a root
+    above: Int32  # (j,) the parent of each joint, -1 at a root
 
     @staticmethod
     def of(skeleton: StickSkeleton) -> StickTree:
@@ -142,16 +142,16 @@ class StickTree:
 
 
 def project_on_segments(points: Float64, starts: Float64, vectors: Float64) -> tuple[Float64, Float64]:
-    """(…) where on straight segments, 0 … 1 from their starts, the places nearest to points (…,3) are; how far away."""
+    """(…) parameters 0 … 1 of the nearest positions on segments to points (…,3), and the distances."""
     away = points - starts
     squared = np.einsum("...i,...i->...", vectors, vectors)
     along = np.clip(np.einsum("...i,...i->...", away, vectors) / squared, 0, 1)
     return along, np.linalg.norm(away - along[..., None] * vectors, axis=-1)
 
 
-#: Joints this far outside of the mesh's box, over its diagonal, are likely a mistake.
+#: Joints that are farther outside the mesh's box than this part of its diagonal are probably misplaced.
 FAR = 0.25
-#: A skeleton that many times larger or smaller than the mesh is likely in other units.
+#: A skeleton that is larger or smaller than the mesh by this factor probably has other units.
 UNITS = 4.0
 #: A skeleton smaller than this part of the mesh's diagonal cannot pose it.
 SMALLEST = 0.05
@@ -159,33 +159,33 @@ SMALLEST = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SkeletonPlace:
-    """A skeleton beside a mesh."""
+    """Position and size of a skeleton compared with a mesh."""
 
     n_joints: int
-    far: NDArray[np.intp]  # joints that lie far outside the box of the mesh
+    far: NDArray[np.intp]  # joints far outside the box of the mesh
     extent: float  # diagonal of the joints
     diagonal: float  # of the mesh
 
     @property
     def is_elsewhere(self) -> bool:
-        """Most of its joints are far from the mesh."""
+        """Whether most of its joints are far from the mesh."""
         return 2 * len(self.far) > self.n_joints
 
     @property
     def is_tiny(self) -> bool:
-        """It is too small to be a skeleton of this mesh."""
+        """Whether it is too small to be a skeleton of this mesh."""
         return self.extent < SMALLEST * self.diagonal
 
     @property
     def has_other_units(self) -> bool:
-        """It is several times larger or smaller than the mesh."""
+        """Whether it is several times larger or smaller than the mesh."""
         return not self.diagonal / UNITS <= self.extent <= self.diagonal * UNITS
 
 
 def measure_place(skeleton: StickSkeleton, vertices: Float64) -> SkeletonPlace:
-    """How the joints lie to the box of the vertices (v,3)."""
+    """Compare the joints with the bounding box of the vertices (v,3)."""
     low, high = vertices.min(axis=0), vertices.max(axis=0)
-    axes = slice(0, 2) if low[2] == high[2] else slice(0, 3)  # a drawing's skeleton is put into its plane
+    axes = slice(0, 2) if low[2] == high[2] else slice(0, 3)  # the skeleton of a 2D mesh is projected into its plane
     diagonal = float(np.linalg.norm(high - low))
     beyond = np.maximum(low - skeleton.joints, skeleton.joints - high)[:, axes].max(axis=1)
     extent = float(np.linalg.norm(np.ptp(skeleton.joints[:, axes], axis=0)))

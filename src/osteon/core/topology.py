@@ -31,9 +31,9 @@ __all__ = [
 FLATNESS = 1e-6
 #: An edge this short (over the bounding-box diagonal) is a point in float32.
 SHORTNESS = 1e-7
-#: What is lower than this in z (over the bounding-box diagonal) is a drawing.
-DRAWING = 1e-9
-#: Triangles that are looked at together: what is computed of them takes about 100 MB.
+#: A mesh with a smaller extent in z (over the bounding-box diagonal) is 2D.
+FLAT_EXTENT = 1e-9
+#: Triangles per block: intermediate arrays take about 100 MB.
 BLOCK = 500_000
 
 
@@ -43,8 +43,8 @@ def bounding_diagonal(points: FloatArray) -> float:
 
 
 def is_flat(points: FloatArray) -> bool:
-    """Whether points (v,3) lie in one plane of equal z; no points do."""
-    return not len(points) or float(np.ptp(points[:, 2])) <= DRAWING * bounding_diagonal(points)
+    """Whether all points (v,3) have (nearly) the same z; True without points."""
+    return not len(points) or float(np.ptp(points[:, 2])) <= FLAT_EXTENT * bounding_diagonal(points)
 
 
 def triangle_areas(vertices: FloatArray, faces: Int32) -> Float64:

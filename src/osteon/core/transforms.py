@@ -76,8 +76,9 @@ def rotation_from_axis_angle(axis: FloatArray, angle: FloatArray | float) -> Flo
 def least_rotation(source: FloatArray, target: FloatArray, hint: FloatArray | None = None) -> Float64:
     """(…,3,3) the rotation by the least angle from one direction (…,3) to the other; the identity where one has none.
 
-    Two half turns, about the source and about the middle of both, stay a rotation to the last digit at any angle.
-    Opposite directions turn about the part of `hint` across the source, or else about an axis across it, in 2D about z.
+    The product of two half turns, about the source and about the bisector, is a rotation to full precision at any
+    angle. Opposite directions rotate about the part of `hint` that is orthogonal to the source, or else about an
+    orthogonal axis, in 2D about z.
     """
     s, t = unit_vectors(source), unit_vectors(target)
     missing = np.asarray(~(s.any(axis=-1) & t.any(axis=-1)))
@@ -100,9 +101,9 @@ def unit_vectors(vectors: FloatArray) -> Float64:
 
 
 def _across(unit: Float64, hint: FloatArray) -> Float64:
-    """(…,3) the axis about whose normal plane opposite directions meet: across `unit`, at right angles to the hint.
+    """(…,3) a direction orthogonal to `unit` and to the hint.
 
-    Without a hint the result lies in the xy plane for directions in that plane, so that 2D stays 2D.
+    Without a hint the result is in the xy plane for directions in that plane, so that 2D stays 2D.
     """
     by_hint = np.cross(unit, hint)
     least = np.eye(3)[2 - np.abs(unit[..., ::-1]).argmin(axis=-1)]
@@ -112,6 +113,6 @@ def _across(unit: Float64, hint: FloatArray) -> Float64:
 
 
 def _half_turn(unit: Float64) -> Float64:
-    """2 u u' - 1: half a turn about u."""
+    """2 u u' - 1: the rotation by 180 degrees about u."""
     out: Float64 = 2 * unit[..., :, None] * unit[..., None, :] - np.eye(3)
     return out

@@ -1,1 +1,1 @@
-"""The runtime half: pose in, vertices out, nothing fitted."""
+"""Run time: transforms of bones in, posed vertices out; nothing is fitted here."""

@@ -36,12 +36,12 @@ from osteon.core.kernels import kernel
 
 __all__ = ["AnimationSpace", "check_sums", "shares"]
 
-#: Sums over slots may miss by what float32 rounding of the terms leaves, of the sum of their sizes.
+#: Rounding error of float32 sums over slots, relative to the sum of absolute values.
 SUM_TOLERANCE = 1e-5
 
 
 def check_sums(name: str, values: Float32, expected: float) -> None:
-    """Refuse values (v,k,…) whose sums over the slots are not as expected: bones at rest would move the mesh."""
+    """Refuse values (v,k,…) with other sums over the slots than expected: bones at rest would move the mesh."""
     if not values.size:
         return
     sums = values.sum(axis=1, dtype=np.float64)
@@ -53,7 +53,7 @@ def check_sums(name: str, values: Float32, expected: float) -> None:
 
 
 def shares(bones: Int32, weights: FloatArray) -> Skin:
-    """How much of a vertex belongs to each bone, by the size of weights (v,k) of any sign."""
+    """The share of each bone per vertex: the relative size of weights (v,k) of any sign."""
     sizes: Float64 = np.abs(weights, dtype=np.float64)
     return Skin(bones, (sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32))
 
@@ -138,6 +138,6 @@ class AnimationSpace:
         return type(self)(self.bones[vertices], self.weights[vertices], self.offsets[vertices])
 
     def placed(self, new_from_old: FloatArray) -> Self:
-        """Offsets turn and grow with the scene."""
+        """Offsets are transformed with the scene."""
         offsets = self.offsets @ np.asarray(new_from_old[:, :3], np.float64).T
         return type(self)(self.bones, self.weights, offsets.astype(np.float32))

@@ -27,7 +27,7 @@ __all__ = ["apply_blends", "blend_dense", "blend_matrices"]
 
 @kernel("i4.2r f4.2r f8.3r i8.1r f8.3")
 def blend_matrices(bones: Int32, weights: Float32, transforms: Float64, vertices: Int64, out: Float64) -> None:
-    """out (n,3,4): the blends of some vertices. Rows of matrices are sums of their own, which stay in registers."""
+    """out (n,3,4): the blends of some vertices. Each row of a matrix is summed in scalars, which stay in registers."""
     for n in range(vertices.shape[0]):
         v = vertices[n]
         ax = ay = az = aw = bx = by = bz = bw = cx = cy = cz = cw = 0.0

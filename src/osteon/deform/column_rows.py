@@ -29,9 +29,9 @@ __all__ = ["ColumnRows", "add_columns", "apply_displaced"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnRows:
-    """What is not zero of a basis (r,v,3), vertex after vertex."""
+    """The non-zero entries of a basis (r,v,3), sorted by vertex."""
 
-    starts: Int64  # (v+1,) where the entries of each vertex begin
+    starts: Int64  # (v+1,) first entry of each vertex
     columns: Int32  # (n,)
     vectors: Float32  # (n,3) U
 
@@ -43,13 +43,13 @@ class ColumnRows:
         return ColumnRows(starts, column.astype(np.int32), basis[column, vertex].astype(np.float32))
 
     def add(self, coefficients: Float32, first: int, out: Float32) -> None:
-        """Add to out (n,3,f) what moves the vertices from `first` on, with coefficients (r,f) of some frames."""
+        """Add to out (n,3,f) the displacements of the vertices from `first` on for coefficients (r,f)."""
         add_columns(self.starts[first : first + len(out) + 1], self.columns, self.vectors, coefficients, out)
 
 
 @kernel("i8.1r i4.1r f4.2r f4.2r f4.3")
 def add_columns(starts: Int64, columns: Int32, vectors: Float32, coefficients: Float32, out: Float32) -> None:
-    """The frames of a vertex lie together."""
+    """The frames of a vertex are contiguous."""
     for v in range(out.shape[0]):
         for n in range(starts[v], starts[v + 1]):
             r = columns[n]

@@ -1,10 +1,10 @@
-"""Dual quaternion skinning: the blend of a vertex is the screw between those of its bones, so nothing collapses.
+"""Dual quaternion skinning: the blend of a vertex is the screw between those of its bones, so joints keep their volume.
 
     b = sum_k s_k w_k q_k,   A = the rigid motion of b / |r(b)|,   s_k = -1 where r(q_k) . r(q_pivot) < 0, else 1
 
-The pivot is the bone of the largest weight (of equal ones the first): the sum takes every bone the short way round.
+The pivot is the bone of the largest weight (of equal ones the first): every bone takes the shorter arc.
 Based on: L. Kavan, S. Collins, J. Zara, C. O'Sullivan, Skinning with dual quaternions, 2007 (DLB, algorithm 1).
-Bones are rigid. A stock glTF player has no such skin; USD knows it as skinning method `dualQuaternion`.
+Bones are rigid. Stock glTF players do not support it; USD has it as skinning method `dualQuaternion`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _blend(bones: Int32, weights: Float32, screws: Float64, vertices: Int64, out
 
 @dataclass(frozen=True, slots=True)
 class DualQuaternion(SkinFamily):
-    """Blends screws of rigid bones."""
+    """Blends the screws of rigid bones."""
 
     kind: ClassVar[str] = "dual_quaternion"
     bone_types: ClassVar[tuple[BoneType, ...]] = ("rigid",)

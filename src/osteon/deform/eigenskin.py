@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EigenSkin", "PackedColumns"]
 
-#: Vertices that shared a scale in files of before.
-ONCE_TOGETHER = 4
-#: The largest number of steps, and how many scales there are from one to twice as much.
+#: Vertices that share a scale in files of older versions.
+OLD_GROUP = 4
+#: The largest quantised number, and scales per factor of two.
 MOST, SCALES = 127, 16
 
 
@@ -94,7 +94,7 @@ class PackedColumns:
         return out
 
     def arrays(self, name: str) -> Arrays:
-        """All of it, by names that begin with `name`."""
+        """All arrays; their names begin with `name`."""
         found: Arrays = {"vertices": np.array(self.n_vertices), "moved": self.moved, "numbers": self.numbers}
         found |= {"scales": self.scales, "peaks": self.peaks}
         return {f"{name}_{key}": array for key, array in found.items()}
@@ -105,7 +105,7 @@ class PackedColumns:
         n_vertices = int(arrays[f"{name}_vertices"])
         moved = checked("moved", moved, (None, -(-n_vertices // 8)), np.uint8)
         if len(scales) < len(numbers):
-            scales = _each(scales, np.unpackbits(moved, axis=1, count=n_vertices).sum(axis=1, dtype=np.int64))
+            scales = _per_vertex(scales, np.unpackbits(moved, axis=1, count=n_vertices).sum(axis=1, dtype=np.int64))
         return cls(n_vertices, moved, numbers, scales, peaks)
 
     @property
@@ -120,17 +120,17 @@ class PackedColumns:
         return np.asarray(self._bits().sum(axis=1), np.int64)
 
 
-def _each(scales: NDArray[np.uint8], counts: Int64) -> NDArray[np.uint8]:
-    """(n,) the scale of each vertex, where some that follow each other in a column share one; as they are if not so."""
-    shared = -(-counts // ONCE_TOGETHER)
+def _per_vertex(scales: NDArray[np.uint8], counts: Int64) -> NDArray[np.uint8]:
+    """(n,) scales per vertex, from files of older versions in which groups of vertices in a column share one."""
+    shared = -(-counts // OLD_GROUP)
     if len(scales) != int(shared.sum()):
         return scales
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.asarray(scales[np.repeat(np.cumsum(shared) - shared, counts) + within // ONCE_TOGETHER])
+    return np.asarray(scales[np.repeat(np.cumsum(shared) - shared, counts) + within // OLD_GROUP])
 
 
 def _steps(peak: Float64, scales: NDArray[np.uint8]) -> Float64:
-    """(n,) what a number counts."""
+    """(n,) the quantisation steps."""
     steps: Float64 = np.where(peak > 0, peak, 1.0) * 2.0 ** (-scales.astype(np.float64) / SCALES) / MOST
     return steps
 
@@ -141,14 +141,14 @@ BASES = ("basis", "normal_basis")
 
 @dataclass(frozen=True)
 class EigenSkin:
-    """Eigendisplacements, then eigennormals, the first of all joints first, and what tells how much a pose has."""
+    """Eigendisplacements, then eigennormals, the first of all joints first, and the RBF of their coefficients."""
 
     kind: ClassVar[str] = "eigenskin"
 
     basis: Float32  # (r,v,3) zero off the supports, and in columns that move normals only, which come last
-    rbf: JointRbf  # a column for each of these
+    rbf: JointRbf  # one column per column of the basis
     normal_basis: Float32 | None = None  # (r,n,3) moves the rest normals by the same coefficients
-    packed: tuple[PackedColumns, ...] = ()  # the basis, and its normals if it has any, in bytes; (): of 32 bits
+    packed: tuple[PackedColumns, ...] = ()  # basis and normal basis in 8 bits; (): 32 bits
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "basis", checked("basis", self.basis, (self.rbf.n_columns, None, 3)))
@@ -158,11 +158,11 @@ class EigenSkin:
 
     @property
     def bits(self) -> int:
-        """Of a number of the basis where it is stored."""
+        """Bits per number of the stored basis."""
         return 8 if self.packed else 32
 
     def coefficients(self, animation: Animation) -> Float32:
-        """(f,r) found from where the bones are."""
+        """(f,r) computed from the bones."""
         rigid = animation.track.bone_type == "rigid"
         return self.rbf.values(animation.transforms, rigid=rigid).astype(np.float32)
 
@@ -186,7 +186,7 @@ class EigenSkin:
         return self.rbf.take(np.arange(self.rank)) if self.n_normals else self.rbf
 
     def by_vertex(self) -> ColumnRows:
-        """The columns that move positions as posing reads them."""
+        """The columns that move positions, per vertex."""
         return self._rows
 
     @cached_property
@@ -197,18 +197,18 @@ class EigenSkin:
 
     @property
     def columns_per_vertex(self) -> Int32:
-        """(v,) how many columns move each vertex: what a vertex shader must hold."""
+        """(v,) the number of columns that move each vertex, which vertex shaders have limits for."""
         return np.asarray(np.any(self.basis, axis=2).sum(axis=0), np.int32)
 
     @property
     def columns_per_normal(self) -> Int32:
-        """(n,) how many columns move each normal."""
+        """(n,) the number of columns that move each normal."""
         if self.normal_basis is None:
             return np.zeros(self.basis.shape[1], np.int32)
         return np.asarray(np.any(self.normal_basis, axis=2).sum(axis=0), np.int32)
 
     def arrays(self) -> Arrays:
-        """`basis`, perhaps `normal_basis`, in bytes where it is packed, and the tables of the coefficients."""
+        """`basis`, perhaps `normal_basis`, packed or not, and the arrays of the RBF."""
         found = self.rbf.arrays()
         for name, columns in zip(BASES, self.packed, strict=False):
             found |= columns.arrays(name)
@@ -243,11 +243,11 @@ class EigenSkin:
         return self._with(self.basis[:rank], self.rbf.take(np.arange(rank)), None)
 
     def on_mesh(self, basis: Float32, normal_basis: Float32 | None) -> Self:
-        """The same columns of another mesh, in bytes if these are."""
+        """The same columns on another mesh, packed if these are."""
         return self._with(basis, self.rbf, normal_basis)
 
     def in_8_bits(self) -> Self:
-        """The same with a basis of bytes."""
+        """The same with a packed basis."""
         whole = [columns for columns in (self.basis, self.normal_basis) if columns is not None]
         packed = tuple(PackedColumns.of(columns) for columns in whole)
         rounded = [columns.columns() for columns in packed]
@@ -255,7 +255,7 @@ class EigenSkin:
 
     @property
     def basis_bytes(self) -> int:
-        """Of all columns where they are stored; those of zeros count nothing in single precision."""
+        """Stored bytes of all columns; in single precision, columns of zeros count nothing."""
         whole = [self.basis] if self.normal_basis is None else [self.basis, self.normal_basis]
         return sum(columns.n_bytes for columns in self.packed) or sum(
             int(column.nbytes) for columns in whole for column in columns if column.any()
@@ -266,6 +266,6 @@ class EigenSkin:
         return self._with(change(self.basis), rbf, normals)
 
     def _with(self, basis: Float32, rbf: JointRbf, normal_basis: Float32 | None) -> Self:
-        """Other columns, in bytes if these are."""
+        """Other columns, packed if these are."""
         changed = type(self)(basis, rbf, normal_basis)
         return changed.in_8_bits() if self.packed else changed

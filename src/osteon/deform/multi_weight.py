@@ -1,14 +1,14 @@
-"""Multi-Weight Enveloping: twelve weights a bone, one for every entry of its matrix.
+"""Multi-Weight Enveloping: twelve weights per bone, one for every entry of its matrix.
 
     B_v = sum_k W_k o N_k,    A_v = M_r F_r B_v F_r^-1,    N_k = F_r^-1 M_r^-1 M_k F_r         (o: entry by entry)
 
-r is the reference bone of the vertex and F_r its rest frame: a rotation that turns with the scene, and a centre.
-Weights of entries depend on the axes in which matrices are written. In those of the reference bone they mean the same
-however the scene lies, and whatever moves all bones moves the mesh. A vertex without a reference bone (-1) has world
-axes, M_r = F_r = 1, which is what the paper prints: turning the scene changes it.
-Mirroring an axis of F_r changes nothing: rows and columns of N change sign, and each entry keeps its weight.
-With all twelve alike, W_k = w_k, it is linear blending. The weights of a diagonal entry sum to one over the bones, so
-bones at rest leave the rest pose.
+r is the reference bone of the vertex and F_r its rest frame: a rotation, which rotates with the scene, and a centre.
+Weights of entries depend on the axes in which matrices are written. In the axes of the reference bone they do not
+depend on the orientation of the scene, and a motion of all bones moves the whole mesh. A vertex without a reference
+bone (-1) has world axes, M_r = F_r = 1, as in the paper, and depends on the orientation of the scene. Mirroring an axis
+of F_r changes nothing: rows and columns of N change sign, and each entry keeps its weight. With all twelve alike, W_k =
+w_k, it is linear blending. The weights of a diagonal entry sum to one over the bones, so bones at rest keep the rest
+pose.
 
 | symbol | name |
 | --- | --- |
@@ -40,7 +40,7 @@ from osteon.deform.animation_space import check_sums, shares
 
 __all__ = ["WORLD", "MultiWeight"]
 
-#: The reference of a vertex whose weights are those of matrices in world axes.
+#: The reference of vertices whose weights refer to world axes.
 WORLD = -1
 #: Entries of F'F may miss those of the identity by what float32 leaves.
 RIGID_FRAME = 1e-4
@@ -68,7 +68,7 @@ def _blend(
     scratch: Float64,
     out: Float64,
 ) -> None:
-    """palette (b+1,3,3,4): M, M F, (M F)^-1; frames (2,b+1,3,4): F, F^-1; the last bone stands for the world."""
+    """palette (b+1,3,3,4): M, M F, (M F)^-1; frames (2,b+1,3,4): F, F^-1; the last bone is the world."""
     half, entry, total = scratch[0], scratch[1], scratch[2]
     for n in range(vertices.shape[0]):
         v = vertices[n]
@@ -134,7 +134,7 @@ class MultiWeight:
         _blend(self.bones, self.weights, self.reference, palette, frames, vertices, np.empty((3, 3, 4)), out)
 
     def _frames(self, n_bones: int) -> Float64:
-        """(2,b+1,3,4) F and F^-1; bones that no vertex follows, and the world, have none of their own."""
+        """(2,b+1,3,4) F and F^-1; the identity for bones that no vertex follows, and for the world."""
         frames = identity(n_bones + 1)
         frames[: len(self.frames)] = self.frames
         return np.stack([frames, invert(frames)])
@@ -164,7 +164,7 @@ class MultiWeight:
         return type(self)(self.bones[vertices], self.weights[vertices], self.reference[vertices], self.frames)
 
     def placed(self, new_from_old: FloatArray) -> Self:
-        """Frames turn and move with the scene; they need not grow. The axes of the world stay as they are."""
+        """Frames are rotated and moved with the scene, without its scale. World axes stay."""
         frames = compose(new_from_old, self.frames)
         frames[..., :3] /= np.cbrt(np.linalg.det(new_from_old[:, :3]))
         return type(self)(self.bones, self.weights, self.reference, frames.astype(np.float32))

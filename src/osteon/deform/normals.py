@@ -34,7 +34,7 @@ NormalForm = Literal["linear", "inverse_transpose"]
 
 
 def rest_normals(mesh: Mesh) -> Float64:
-    """(n,3) unit normals that a mesh is shaded with: its own, or smooth ones; upwards where nothing is around."""
+    """(n,3) unit normals that a mesh is shaded with: its own, or smooth ones; +z for vertices without triangles."""
     own = mesh.asset.normals
     normals = vertex_normals(mesh.rest, mesh.faces) if own is None else own.values.astype(np.float64)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
@@ -42,7 +42,7 @@ def rest_normals(mesh: Mesh) -> Float64:
 
 
 def surface_normals(mesh: Mesh) -> Float64:
-    """(n,3) unit normals of the rest pose's own surface, split where the mesh's own normals are."""
+    """(n,3) geometric unit normals of the rest pose, one per normal of the mesh."""
     own = mesh.asset.normals
     corners = mesh.faces if own is None else own.of_corner
     normals = corner_normals(mesh.rest, mesh.faces, corners, mesh.n_normals)
@@ -50,12 +50,12 @@ def surface_normals(mesh: Mesh) -> Float64:
 
 
 def normal_map(linear: Float64, form: NormalForm) -> Float64:
-    """(v,3,3) what takes rest normals to posed ones: F, or its cofactors, which are det F times F^-T."""
+    """(v,3,3) the map of rest normals to posed ones: F, or its cofactors, which are det F times F^-T."""
     if form == "linear":
         return linear
     columns = linear.transpose(0, 2, 1)
     a, b, c = columns[:, 0], columns[:, 1], columns[:, 2]
-    # Cofactors need no inverse, and a normal's length does not count; the sign of det F does.
+    # Cofactors need no inverse. The length of a normal is irrelevant; the sign of det F is not.
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=2)
     sign = np.sign(np.einsum("vi,vi->v", a, cofactors[:, :, 0]))
     out: Float64 = cofactors * np.where(sign < 0, -1.0, 1.0)[:, None, None]
@@ -63,7 +63,7 @@ def normal_map(linear: Float64, form: NormalForm) -> Float64:
 
 
 def displaced_normals(model: SkinnedModel, frame: int) -> Float64:
-    """(n,3) rest normals with what the displacements of a frame add to them; not of unit length."""
+    """(n,3) rest normals plus the displacements of a frame; not of unit length."""
     moved = rest_normals(model.mesh)
     played = model.animation.take_frames(np.array([frame], np.int32))
     for displacement in model.character.displacements:
@@ -74,7 +74,7 @@ def displaced_normals(model: SkinnedModel, frame: int) -> Float64:
 
 
 def pose_normals(model: SkinnedModel, frame: int, form: NormalForm = "linear") -> Float32:
-    """(n,3) unit normals in a frame, as a player shades with them; zero where a normal vanishes."""
+    """(n,3) unit normals in a frame, as players compute them; zero where a normal vanishes."""
     maps = normal_map(linear_parts(model, frame), form)[model.mesh.vertex_of_normal]
     return unit_vectors(np.einsum("nij,nj->ni", maps, displaced_normals(model, frame)))
 

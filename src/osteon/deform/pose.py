@@ -3,7 +3,7 @@
     x_v^f = A_v^f [p_v + sum_d sum_r q_dr^f U_drv; 1]
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, eq. 2 and 12. Computed in float64, returned as float32.
-Displacements of small supports are added block by block, for some frames at a time, beside the blends of the block.
+Displacements of small supports are added per block of vertices and frames, next to the blends of the block.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ __all__ = [
     "pose_vertices",
 ]
 
-#: Vertices that are blended at a time: their matrices stay in the cache of a core, and threads get equal shares.
+#: Vertices per block: their matrices stay in the cache of a core, and threads get equal shares.
 BLOCK = 1024
-#: Frames whose displacements are summed at a time.
+#: Frames per block of displacements.
 FRAMES = 48
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMotion:
-    """Columns of small supports, and how much of each there is in every frame."""
+    """Columns of small supports, and their coefficients in every frame."""
 
     columns: VertexColumns
     coefficients: Float32  # (f,r)
 
     def of_frames(self, start: int, stop: int) -> Float32:
-        """(r,n) as the columns want them."""
+        """(r,n) the coefficients of frames start … stop, as `VertexColumns.add` expects them."""
         return np.ascontiguousarray(self.coefficients[start:stop].T, np.float32)
 
 
@@ -79,7 +79,7 @@ def pose_points(
     threads: int = 0,
     moved_by: Sequence[ColumnMotion] = (),
 ) -> Float32:
-    """(f,v,3) rest positions (f,v,3) or (1,v,3), moved by columns, as the bones (f,b,3,4) take them."""
+    """(f,v,3) rest positions (f,v,3) or (1,v,3), displaced by columns and posed by bones (f,b,3,4)."""
     n_frames, n_vertices = len(transforms), deformer.n_vertices
     out = np.empty((n_frames, n_vertices, 3), np.float32)
     points, palette, moving = np.ascontiguousarray(points), deformer.palette(transforms), len(points) > 1
@@ -102,7 +102,7 @@ def pose_points(
 
 
 def _moved(moved_by: Sequence[ColumnMotion], frames: tuple[int, int], vertices: tuple[int, int]) -> Float32:
-    """(n,3,f) how far some vertices are moved in some frames."""
+    """(n,3,f) displacements of some vertices in some frames."""
     out = np.zeros((vertices[1] - vertices[0], 3, frames[1] - frames[0]), np.float32)
     for one in moved_by:
         one.columns.add(one.of_frames(*frames), vertices[0], out)
@@ -110,7 +110,7 @@ def _moved(moved_by: Sequence[ColumnMotion], frames: tuple[int, int], vertices: 
 
 
 def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *, threads: int = 0) -> Float32:
-    """(f,v,3) vertices of frames start … stop of the model's own animation."""
+    """(f,v,3) vertices of frames start … stop of the model's animation."""
     stop = model.n_frames if stop is None else stop
     if not 0 <= start <= stop <= model.n_frames:
         raise OptionError(f"frames: expected 0 … {model.n_frames}, got {start} … {stop}")
@@ -126,7 +126,7 @@ def pose_frames(model: SkinnedModel, start: int = 0, stop: int | None = None, *,
 
 
 def pose_character(character: Character, transforms: FloatArray, *, threads: int = 0) -> Float32:
-    """(f,v,3) vertices for bones (f,b,3,4), with the displacements that follow bones; stored ones have no frames."""
+    """(f,v,3) vertices for bones (f,b,3,4), with the displacements that follow bones, without stored ones."""
     live = [one for one in character.displacements if one.kind != StoredDisplacement.kind]
     moved_by, rest = [], character.mesh.rest.astype(np.float64)[None]
     if live:
@@ -148,7 +148,7 @@ def pose_vertices(model: SkinnedModel, frame: int) -> Float32:
 
 
 def blends_of(deformer: Deformer, transforms: FloatArray, vertices: Int64 | None = None) -> Float64:
-    """(n,3,4) what takes some vertices (all of them if none are named) along with the bones (b,3,4) of one frame."""
+    """(n,3,4) the blends of some or all vertices for bones (b,3,4) of one frame."""
     chosen = np.arange(deformer.n_vertices) if vertices is None else vertices
     out = np.empty((len(chosen), 3, 4))
     deformer.blend(deformer.palette(transforms[None])[0], chosen, out)
@@ -156,6 +156,6 @@ def blends_of(deformer: Deformer, transforms: FloatArray, vertices: Int64 | None
 
 
 def linear_parts(model: SkinnedModel, frame: int) -> Float64:
-    """(v,3,3) F of every vertex in a frame: how its surroundings turn and stretch."""
+    """(v,3,3) F, the linear part of every vertex's blend in a frame."""
     linear: Float64 = blends_of(model.deformer, model.animation.transforms[frame])[..., :3]
     return linear

@@ -29,8 +29,8 @@ from osteon.core.arrays import Bool, Float64, Int32, Int64
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton, project_on_segments
 from osteon.elastic.inside import inside_points
+from osteon.elastic.newton import node_graph
 from osteon.elastic.solid import Solid, solid_pieces
-from osteon.elastic.system import node_graph
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
 __all__ = ["BoneRoom", "bone_room", "hold_nodes", "holds_all_bones"]

@@ -23,11 +23,9 @@ from osteon.core.quaternions import dual_quaternions_from_transforms, transforms
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import compose, invert
 from osteon.elastic.attachment import BoneRoom, bone_room, hold_nodes
-from osteon.elastic.elements import TetElements
-from osteon.elastic.material import Material
-from osteon.elastic.newton import Equilibrium, NewtonOptions, find_equilibrium
+from osteon.elastic.elements import Material, TetElements
+from osteon.elastic.newton import Equilibrium, NewtonOptions, StiffnessSystem, factor_symmetric, find_equilibrium
 from osteon.elastic.solid import Solid
-from osteon.elastic.system import StiffnessSystem, factor_symmetric
 
 __all__ = ["ElasticBody", "PosedBody", "bone_transforms"]
 

@@ -12,8 +12,8 @@ from osteon.core.mesh import Mesh
 from osteon.core.sticks import StickSkeleton
 from osteon.elastic.attachment import BoneRoom, bone_room, holds_all_bones
 from osteon.elastic.body import ElasticBody
+from osteon.elastic.elements import Material
 from osteon.elastic.lattice import check_closed, cube_for_nodes, lattice_around
-from osteon.elastic.material import Material
 from osteon.elastic.options import FleshOptions
 from osteon.elastic.solid import Solid, solid_of_tetrahedra
 from osteon.io import holds_model, load_model, load_sequence

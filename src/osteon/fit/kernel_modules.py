@@ -1,4 +1,4 @@
-"""Which kernels a fit will call, by the modules that declare them, so that they are compiled beforehand."""
+"""The modules of the compiled kernels of each kind of fit, so that they can be compiled beforehand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
     "kernels_for",
 ]
 
-#: Every fit, and what measures it.
+#: Every fit, and its measures.
 SKIN_KERNELS = (
     "osteon.core.normals",
     "osteon.deform.blending",
@@ -32,28 +32,28 @@ SKIN_KERNELS = (
     "osteon.fit.skin.solve_bones",
     "osteon.measure.distortion",
 )
-#: Corrections besides.
+#: In addition for corrections.
 CORRECTION_KERNELS = (
     "osteon.fit.corrections.columns",
     "osteon.fit.corrections.corrected_skin",
 )
-#: What another model than linear blending calls besides.
+#: In addition for models other than linear blending.
 MODEL_KERNELS = {
     "as": ("osteon.deform.animation_space", "osteon.fit.corrections.columns"),
     "mwe": ("osteon.deform.multi_weight", "osteon.fit.corrections.columns"),
 }
-#: Skeletons besides.
+#: In addition for skeletons.
 RIG_KERNELS = (
     *SKIN_KERNELS,
     "osteon.core.box_tree",
     "osteon.fit.skeleton.articulated",
     "osteon.measure.closest_point",
 )
-#: Comparing models: skeletons, all models, and what measures surfaces.
+#: Comparison of models: skeletons, all models, and surface measures.
 COMPARE_KERNELS = tuple(
     dict.fromkeys((*RIG_KERNELS, *MODEL_KERNELS["as"], *MODEL_KERNELS["mwe"], "osteon.deform.column_rows"))
 )
-#: Simulating flesh.
+#: Simulation of flesh.
 ELASTIC_KERNELS = ("osteon.core.box_tree", "osteon.elastic.elements", "osteon.measure.closest_point")
 #: Displacements that follow joints, and weights for them.
 EIGENSKIN_KERNELS = (
@@ -74,7 +74,7 @@ LEVEL_KERNELS = (
     "osteon.lod.mesh.placement",
     "osteon.measure.closest_point",
 )
-#: Levels of detail: the search for orders of bones, what plays them, coarser meshes and what measures those.
+#: Levels of detail: bone orders, their players, coarser meshes and their measures.
 LOD_KERNELS = (
     "osteon.deform.blending",
     "osteon.fit.skin.procrustes",
@@ -88,6 +88,6 @@ ALL_KERNELS = tuple(
 
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:
-    """The modules of the kernels that a fit with these options calls."""
+    """The kernel modules of a fit with these options."""
     besides = CORRECTION_KERNELS if options.rank else ()
     return (*SKIN_KERNELS, *besides, *MODEL_KERNELS.get(options.model, ()))

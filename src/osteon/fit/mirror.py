@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 __all__ = ["MirrorPlane", "find_mirror_plane"]
 
-#: Mirrored surface that is farther off than this part of the diagonal is not the shape's own.
+#: Largest distance between the surface and its mirror image, of the diagonal.
 NEAR = 0.01
-#: The part of the surface that must be near, and that refines the plane.
+#: Fraction of the surface that must be near, and that refines the plane.
 MOST = 0.9
-#: A shape that reaches less far (root mean square, of the diagonal) to either side of a plane has no sides.
+#: Least extent (root mean square, of the diagonal) of a shape to the sides of the plane.
 FLAT = 0.01
-#: First guesses closer than this (cosine) are one.
+#: First guesses closer than this (cosine) are equal.
 SAME = 0.9999
 ROUNDS = 8
-#: A plane that turns by less (1 - cosine) has been found.
+#: Refinement stops when the plane rotates by less (1 - cosine).
 SETTLED = 1e-12
-#: Vertices that are looked at; of larger meshes every n-th.
+#: Largest number of sampled vertices.
 LOOKED_AT = 2000
 
 
@@ -54,7 +54,7 @@ class MirrorPlane:
     offset: float
 
     def distances(self, points: Float64) -> Float64:
-        """(v,) how far to the left of the plane; negative on the right."""
+        """(v,) signed distance to the left of the plane."""
         return np.asarray(points @ self.normal - self.offset)
 
     def mirrored(self, points: Float64) -> Float64:
@@ -64,18 +64,18 @@ class MirrorPlane:
 
 @dataclass(frozen=True, slots=True)
 class _Surface:
-    """What planes are tried on: some vertices, and all of them to find the nearest."""
+    """The data of a search: sampled vertices, and all vertices for nearest-point queries."""
 
     points: Float64  # (s,3) about the centroid, diagonal 1
     areas: Float64  # (s,)
     all_points: Float64  # (v,3)
     normals: Float64  # (v,3) of unit length, or zero
     tree: cKDTree
-    edge: float  # about as far as a vertex is from its neighbours
+    edge: float  # approximate edge length
 
 
 def find_mirror_plane(points: Float64, normals: Float64, areas: Float64) -> MirrorPlane | None:
-    """The plane of a shape (v,3) with these normals (v,3) and areas (v,); None if its sides differ."""
+    """The mirror plane of a shape (v,3) with normals (v,3) and areas (v,); None if it is not symmetric."""
     diagonal, total = bounding_diagonal(points), areas.sum()
     if not (diagonal > 0 and total > 0):
         return None
@@ -85,7 +85,8 @@ def find_mirror_plane(points: Float64, normals: Float64, areas: Float64) -> Mirr
     for number, guess in enumerate(_guesses(surface)):
         plane = _refined(surface, MirrorPlane(guess, 0.0))
         if _has_sides(surface, plane) and _distance(surface, plane) <= NEAR:
-            found.append((_rank(plane.normal), number, plane))
+            # Planes across x come first, then those across z, then y.
+            found.append(((0, 2, 1)[int(np.abs(plane.normal).argmax())], number, plane))
     if not found:
         return None
     plane = min(found, key=lambda entry: entry[:2])[2]
@@ -100,7 +101,7 @@ def _surface(points: Float64, normals: Float64, areas: Float64) -> _Surface:
 
 
 def _guesses(surface: _Surface) -> list[Float64]:
-    """Normals of the planes to start from."""
+    """Normals of the initial planes."""
     spread = np.einsum("v,vi,vj->ij", surface.areas, surface.points, surface.points)
     found: list[Float64] = []
     for axis in (*np.eye(3), *np.linalg.eigh(spread)[1].T):
@@ -121,7 +122,7 @@ def _refined(surface: _Surface, plane: MirrorPlane) -> MirrorPlane:
 
 
 def _best_plane(points: Float64, images: Float64, areas: Float64) -> MirrorPlane:
-    """The plane that takes points (s,3) nearest to their images (s,3)."""
+    """The plane that mirrors points (s,3) closest to their images (s,3)."""
     share = areas / max(areas.sum(), 1e-300)
     middle, other = share @ points, share @ images
     product = np.einsum("v,vi,vj->ij", share, points - middle, images - other)
@@ -148,8 +149,3 @@ def _distance(surface: _Surface, plane: MirrorPlane) -> float:
     order: Int64 = np.argsort(distance, kind="stable")
     reached = np.cumsum(surface.areas[order])
     return float(distance[order][np.searchsorted(reached, MOST * reached[-1])])
-
-
-def _rank(normal: Float64) -> int:
-    """Planes across x come first, then those across z, then y."""
-    return (0, 2, 1)[int(np.abs(normal).argmax())]

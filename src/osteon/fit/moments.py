@@ -1,4 +1,4 @@
-"""Sums over frames or over vertices that make a round of fitting cheap.
+"""Sums over frames or vertices that make a round of fitting cheap.
 
 Predictions of all bones (for weights). With T_b^f p the prediction of bone b, the products that the weights of a
 vertex depend on need no pass over frames for each pair of bones:
@@ -52,13 +52,13 @@ def products(points: Float64) -> Float64:
 
 @dataclass(frozen=True, slots=True)
 class PredictionMoments:
-    """What weights depend on: the error of a vertex is w'G w, G_bc = product.forms_bc - cross_b - cross_c + energy."""
+    """Sums that determine weights: a vertex's error is w'G w, G_bc = product.forms_bc - cross_b - cross_c + energy."""
 
     product: Float64  # (v,10) the products of the rest moment
     forms: Float64  # (b,b,10) of p' M_bc p
     cross: Float64  # (v,b) p' h_b
     energy: Float64  # (v,) squared norm of the targets
-    of_normals: PredictionMoments | None = None  # the part of normals alone, without their weight
+    of_normals: PredictionMoments | None = None  # of the normals alone, without their weight
 
     def errors(self, bones: NDArray[np.int64], weights: Float64) -> Float64:
         """(v,) squared error of every vertex with bones and weights (v,k)."""
@@ -96,7 +96,7 @@ def prediction_moments(problem: FitProblem, transforms: Float64, threads: int) -
 
 
 def _with_normals(plain: PredictionMoments, rows: NormalRows, stacked: Float64, threads: int) -> PredictionMoments:
-    """The sums with the normals' rows; these are taken in single precision, which is far below their residual."""
+    """The sums with the rows of normals, in single precision, whose rounding is far below their residual."""
     n_bones, single = len(plain.forms), stacked.astype(np.float32)
     cross = np.empty((len(rows.rest), n_bones))
 
@@ -200,7 +200,7 @@ def _row_moments(
 
 
 def moment_centers(points: Float64, bones: np.ndarray, weights: Float64, n_bones: int) -> Float64:
-    """(b,3) centre of each bone's vertices, with the weight that the fit gives them: of the squared blend weights."""
+    """(b,3) centre of each bone's vertices, weighted by the squared blend weights."""
     squared = (weights**2).ravel()
     owners = bones.ravel()
     mass = np.bincount(owners, squared, n_bones)

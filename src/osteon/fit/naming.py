@@ -1,8 +1,8 @@
-"""Names of bones that were found: PREFIX, a region or a number, and _L or _R for bones that mirror each other.
+"""Names of bones and joints: a prefix, a region or a number, and _L or _R for mirrored pairs.
 
-Two bones are a pair if each is the other's best match in the mirror: the surface that one moves, mirrored, is what the
-other moves, and their centres lie on two sides of the plane. A pair shares its name and number: `arm_L`, `arm_R`.
-Regions that have names for both sides keep them. What lies across the middle, or has no partner, has no side.
+Two bones are a pair if each is the other's best match under mirroring: the mirrored surface of one matches that of the
+other, and their centres are on different sides of the plane. A pair shares its name and number: `arm_L`, `arm_R`.
+Regions with names for both sides keep them. Bones across the plane or without a partner have no side.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["mirror_pairs", "name_bones", "name_joints", "regions_of_bones", "sparse_weights"]
 
 
-#: Surfaces of two bones that agree less than this, 1 being the same, are no pair.
+#: Least similarity of the surfaces of a pair; 1 is equal.
 ALIKE = 0.5
 #: Centres of a pair, one of them mirrored, are at most this part of the diagonal apart, and as far from the plane.
 APART, ASIDE = 0.1, 0.005
-#: Nodes that writers add have names of their own.
+#: Names of nodes that writers add.
 TAKEN = ("armature",)
 
 
@@ -49,7 +49,7 @@ class _Group:
 
 
 def name_bones(mesh: Mesh, skin: Skin, n_bones: int, prefix: str) -> tuple[str, ...]:
-    """A name for each bone of a skin, all different. The same skin gives the same names."""
+    """A unique name for each bone of a skin, deterministic."""
     weights = sparse_weights(skin, n_bones)
     groups = _groups(mirror_pairs(mesh, weights), regions_of_bones(mesh, weights))
     names = [""] * n_bones
@@ -69,7 +69,7 @@ def name_bones(mesh: Mesh, skin: Skin, n_bones: int, prefix: str) -> tuple[str, 
 
 
 def _candidates(prefix: str, region: str, alone: bool, numbers: Iterator[int]) -> Iterator[str]:
-    """What a group could be called, the best first; without end."""
+    """Infinite sequence of candidate names of a group, best first."""
     if alone:
         yield prefix + region
     for number in numbers:
@@ -91,7 +91,7 @@ def _groups(pairs: list[tuple[int, int]], regions: list[str]) -> list[_Group]:
 
 
 def sparse_weights(skin: Skin, n_bones: int) -> csr_array:
-    """(v,b) weights; those below zero count as none."""
+    """(v,b) weights; negative ones become zero."""
     from scipy.sparse import csr_array
 
     rows = np.repeat(np.arange(skin.n_vertices), skin.n_influences)
@@ -125,14 +125,14 @@ def mirror_pairs(mesh: Mesh, weights: csr_array) -> list[tuple[int, int]]:
 
 
 def _images(points: Float64, plane: MirrorPlane) -> Int64:
-    """(v,) the vertex nearest to the mirror image of each."""
+    """(v,) the vertex nearest to the mirror image of each vertex."""
     from scipy.spatial import cKDTree
 
     return np.asarray(cKDTree(points).query(plane.mirrored(points))[1], np.int64)
 
 
 def _likeness(weights: csr_array, areas: Float64, images: Int64) -> Float64:
-    """(b,b) how alike the surface of one bone is to the mirrored one of another: 1 the same, 0 nothing in common."""
+    """(b,b) similarity of the surface of one bone and the mirrored surface of another: 1 equal, 0 disjoint."""
     own = weights.sqrt()
     mirrored = own[images]
     common = (own.T @ (mirrored * areas[:, None])).toarray()
@@ -141,18 +141,18 @@ def _likeness(weights: csr_array, areas: Float64, images: Int64) -> Float64:
     return np.asarray((alike + alike.T) / 2)
 
 
-# Which named region of the source a bone moves most of.
+# The named region of the source that a bone mainly moves.
 #
 # Regions are what somebody named: joints of the source's own rig, or else its parts (objects and groups of an OBJ,
 # meshes of a scene). Materials are none: they tell what a surface is made of. One part that is the whole mesh tells
 # nothing.
 
-#: Names that programs give, not people.
+#: Generated names.
 _NUMBERED = re.compile(r"(bone|node|mesh|helper)_?\d*")
 
 
 def regions_of_bones(mesh: Mesh, weights: csr_array) -> list[str]:
-    """For each bone (of weights (v,b)) the region that more than half of its surface lies in; "" if there is none."""
+    """The region of more than half of the surface of each bone (of weights (v,b)), or ""."""
     names, areas = _areas_of_regions(mesh)
     if np.count_nonzero(areas.sum(axis=0)) < 2:
         return [""] * weights.shape[1]
@@ -178,7 +178,7 @@ def _areas_of_regions(mesh: Mesh) -> tuple[tuple[str, ...], csr_array]:
 
 
 def _spelled(name: str) -> str:
-    """A name of a region as a bone can have it; "" for one that tells nothing."""
+    """The name of a region as part of a bone name; "" for a generated one."""
     plain = "".join(c if c.isprintable() else " " for c in name).strip()
     return "" if _NUMBERED.fullmatch(plain) else plain
 

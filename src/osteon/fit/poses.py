@@ -1,4 +1,6 @@
-"""How different the poses of a sequence are: RMS distances between frames, each pair laid over one another rigidly.
+"""Distances between the poses of a sequence, distinct poses, and training poses.
+
+The distance of two frames is their RMS distance after rigid alignment:
 
     d(i,j)^2 = min over rotations R of  1/v || X_i - R X_j ||^2  =  (|X_i|^2 + |X_j|^2 - 2 sum of s) / v
 
@@ -34,13 +36,13 @@ __all__ = [
 ]
 
 
-#: Vertices that are compared, spread evenly over their numbers; poses of a body differ in more than a few.
+#: Number of compared vertices, evenly spaced by index.
 SAMPLE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class PoseDistances:
-    """Poses of a sequence, ready to be compared; the rest pose is the last of them."""
+    """Normalised poses of a sequence; the last one is the rest pose."""
 
     poses: Float64  # (v,p,3) about their means, in diagonals, over the root of v
     sizes: Float64  # (p,) squared
@@ -68,7 +70,7 @@ class PoseDistances:
         return found
 
     def turn(self, target: int, source: int) -> Float64:
-        """(3,3) the rotation that lays one frame over another."""
+        """(3,3) the rotation that aligns the frame `source` with the frame `target`."""
         u, _, vt = np.linalg.svd(self.poses[:, target].T @ self.poses[:, source])
         u[:, 2] *= np.sign(np.linalg.det(u @ vt))
         rotation: Float64 = u @ vt
@@ -89,23 +91,23 @@ def sampled_vertices(n_vertices: int) -> Int64:
     return np.unique(np.linspace(0, n_vertices - 1, count).round().astype(np.int64))
 
 
-# Frames that show a pose of their own, and those among them that a fit should see.
+# Distinct poses, and those of them to train with.
 #
 # A gait that is played twice holds every pose twice: half of its frames say nothing new, and a fit that was shown one
 # of a pair has seen the other. Training poses are chosen so that no other pose is far from all of them: first the one
 # most like the rest pose, then always the one farthest from those chosen (Gonzalez 1985, at most twice the best
 # covering).
 
-#: Poses closer than this (RMS over the diagonal, laid over one another) are one pose.
+#: Poses closer than this (RMS over the diagonal, after alignment) are equal.
 SAME_POSE = 1e-4
-#: Poses that must be left to judge a fit by.
+#: Least number of unseen poses.
 LEAST_UNSEEN = 2
-#: With fewer distinct poses there is nothing to learn from some and to test on others.
+#: Least number of distinct poses.
 LEAST_POSES = 3
 
 
 def distinct_poses(distances: PoseDistances, tolerance: float = SAME_POSE, keep: Sequence[int] = ()) -> Int32:
-    """Frames in order, without those that repeat an earlier one; frames to keep come before all others."""
+    """Frames in order, without repetitions of an earlier pose; frames to keep take precedence over all others."""
     order = [*keep, *(f for f in range(distances.n_frames) if f not in keep)]
     far = np.full(distances.n_frames, np.inf)
     kept: list[int] = []

@@ -1,4 +1,4 @@
-"""The fit's own copy of a sequence: centred, scaled, vertex by vertex.
+"""The least squares problem of a fit: a centred and scaled copy of a sequence, stored by vertex.
 
     minimise over bones T and weights w:   sum_v sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2
                                          + h^2 sum_n sum_f || sum_b w_vb L_b^f n_n - m_n^f ||^2
@@ -9,10 +9,10 @@
 | x_v^f | targets (v,3f), row v holds all frames of a vertex |
 | L_b   | linear part of T_b |
 | n_n, m_n^f | normals of the rest pose and of the frames (`NormalRows`); v is the vertex of n |
-| h     | a length: how much a normal counts against a position. 0 is the fit of the paper |
+| h     | a length: the weight of a normal against a position. 0 is the fit of the paper |
 
 Stock players shade with the blended matrix times the stored normal, L n. Positions alone leave L undetermined across a
-sheet, so the fit of what people see has both terms. A normal is a row of the same least squares, with [h n; 0] for
+sheet, so a fit that includes the shading has both terms. A normal is a row of the same problem, with [h n; 0] for
 [p; 1].
 
 Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames at the
@@ -43,7 +43,7 @@ from osteon.core.sequence import MeshSequence
 
 __all__ = ["FitProblem", "InputTransforms", "NormalRows", "pose_problem"]
 
-#: Vertices converted at a time, so that no float64 copy of the sequence is ever whole in memory.
+#: Vertices per block of the conversion, which avoids a float64 copy of the whole sequence.
 BLOCK = 2048
 
 
@@ -71,13 +71,13 @@ class InputTransforms:
 
 @dataclass(frozen=True, slots=True)
 class NormalRows:
-    """Normals that take part in the fit."""
+    """Rows of normals in the problem."""
 
     rest: Float64  # (n,3) unit normals of the rest pose
     targets: Float32  # (n,3f) unit normals of the frames; zero where a frame has none
     vertex: Int64  # (n,) the vertex of each, ascending
     weight: float = 0.0  # h^2, in squared units of the problem
-    energy: Float64 | None = None  # (n,) squared norm of a row of targets; computed where it is not given
+    energy: Float64 | None = None  # (n,) squared norm of each row of targets; None: computed
 
     def __post_init__(self) -> None:
         if self.energy is None:
@@ -90,7 +90,7 @@ class NormalRows:
         return replace(self, targets=np.ascontiguousarray(some).reshape(len(some), -1), energy=None)
 
     def subset(self, vertices: Int32) -> NormalRows:
-        """The rows of some vertices, which are then numbered anew; `vertices` ascend."""
+        """The rows of some ascending vertices, renumbered."""
         chosen = np.flatnonzero(np.isin(self.vertex, vertices))
         number = np.searchsorted(vertices, self.vertex[chosen])
         return NormalRows(self.rest[chosen], self.targets[chosen], number.astype(np.int64), self.weight)
@@ -98,7 +98,7 @@ class NormalRows:
 
 @dataclass(frozen=True, slots=True)
 class FitProblem:
-    """Normalised rest points and targets, and the way back."""
+    """Normalised rest points and targets, and the conversion to and from input units."""
 
     points: Float64  # (v,4)
     targets: Float32  # (v,3f)
@@ -108,7 +108,7 @@ class FitProblem:
     rest_scale: float  # units of the rest pose in one unit here
     posed_scale: float  # units of the frames in one unit here; the same unless the rig carried a scale
     motion: float  # || P - time mean of P ||, the denominator of E, in units here
-    normals: NormalRows | None = None  # that take part; None: positions alone
+    normals: NormalRows | None = None  # None: positions alone
 
     @property
     def n_frames(self) -> int:
@@ -123,7 +123,7 @@ class FitProblem:
         return float(100 * np.sqrt(max(0.0, float(squared_errors.sum()))) / self.motion)
 
     def subset(self, vertices: Int32) -> FitProblem:
-        """The same problem for some of the vertices; E is then an estimate of the whole's."""
+        """The problem of some vertices; its E estimates that of all."""
         share = len(vertices) / self.n_vertices
         return FitProblem(
             self.points[vertices],
@@ -138,7 +138,7 @@ class FitProblem:
         )
 
     def take_frames(self, frames: Int64) -> FitProblem:
-        """The same problem with only the given frames; E is then that of these frames."""
+        """The problem of the given frames; E refers to these frames."""
         some = np.ascontiguousarray(self.targets.reshape(self.n_vertices, -1, 3)[:, frames])
         real = some.astype(np.float64)
         motion = float(np.sqrt(((real - real.mean(axis=1, keepdims=True)) ** 2).sum()))
@@ -152,16 +152,16 @@ class FitProblem:
         )
 
     def with_normals(self, normals: NormalRows | None) -> FitProblem:
-        """The same problem with normals that take part in it, or without any."""
+        """The same problem with these rows of normals, or without any."""
         return replace(self, normals=normals)
 
     def sampled(self, count: int, seed: int) -> FitProblem:
-        """The problem of about `count` random vertices, or this one if it is not much larger."""
+        """The problem of `count` random vertices, or this one if it has few more."""
         chosen = self.sampled_vertices(count, seed)
         return self if chosen is None else self.subset(chosen)
 
     def sampled_vertices(self, count: int, seed: int) -> Int32 | None:
-        """About `count` random vertices in order, or None if there are not many more."""
+        """`count` random vertices in ascending order, or None if there are few more."""
         if self.n_vertices <= 1.25 * count:
             return None
         chosen = np.random.default_rng(seed).permutation(self.n_vertices)[:count]
@@ -204,9 +204,8 @@ def pose_problem(
 ) -> FitProblem:
     """Centre and scale a sequence, or only some vertices and frames of it, for fitting.
 
-    `play_scale` is how much larger the body plays than its rest pose is (`MeshSequence.play_scale`).
-
-    Frames that do not differ are refused unless `still` allows them; their error in percent has no meaning.
+    `play_scale` is the size of the frames relative to the rest pose (`MeshSequence.play_scale`). Equal frames are an
+    error unless `still` is set; E is meaningless for them.
     """
     chosen = np.arange(sequence.n_vertices, dtype=np.int32) if vertices is None else vertices
     source = sequence.source if frames is None else sequence.source.take(frames)
@@ -219,13 +218,13 @@ def pose_problem(
         raise GeometryError("rest: all vertices lie in one point; give a rest pose with an extent")
     scale = rest_scale * play_scale
     centers = frame_centers(source)
-    targets = vertex_tracks(source, chosen)  # in the units of the input; each row becomes what it should be below
+    targets = vertex_tracks(source, chosen)  # in input units; normalised in place below
     energy = np.empty(n_vertices)
     motion = 0.0
     for start in range(0, n_vertices, BLOCK):
         rows = targets[start : start + BLOCK]
         local = rows.astype(np.float64).reshape(-1, n_frames, 3)
-        part = local.transpose(1, 0, 2).copy(order="C")  # frame by frame, as the sum below adds it up
+        part = local.transpose(1, 0, 2).copy(order="C")  # by frame, the order of the sum below
         part -= part.mean(axis=0)
         motion += float(np.square(part, out=part).sum())
         local -= centers

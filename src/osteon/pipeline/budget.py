@@ -30,7 +30,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.pipeline.options import Budget, Try
-from osteon.pipeline.skin import SkinFit, cut_fit, shade_fit, skin_sequence
+from osteon.pipeline.skin import SkinFit, shade_fit, skin_sequence, truncate_fit
 
 __all__ = ["Budget", "BudgetFit", "Try", "fit_to_budget"]
 
@@ -144,7 +144,7 @@ class _Search:
         return tried
 
     def _cut(self, fit: SkinFit) -> SkinFit:
-        """The fewest corrections that keep the error bound; all of them when no error is asked for or none keeps it."""
+        """The fewest corrections that keep the error bound; all of them when no error is requested or none keeps it."""
         budget = self.budget
         if fit.model.rank == 0 or not budget.bounds_error:
             return fit
@@ -153,11 +153,11 @@ class _Search:
             return fit
         while low < high:
             middle = (low + high) // 2
-            if self._close(cut_fit(fit, self.sequence, middle)):
+            if self._close(truncate_fit(fit, self.sequence, middle)):
                 high = middle
             else:
                 low = middle + 1
-        return cut_fit(fit, self.sequence, high)
+        return truncate_fit(fit, self.sequence, high)
 
     def _close(self, fit: SkinFit) -> bool:
         return self.budget.close_enough(_measured(fit, 0))
@@ -263,7 +263,7 @@ class _Search:
         tried = self.attempt(bones, rank)
         while not self.budget.small_enough(tried) and tried.rank > 0 and self.last is not None:
             over = -(-(tried.bytes - limit) // self.sizes.rank)
-            tried = self._remember(cut_fit(self.last, self.sequence, max(0, tried.rank - max(1, int(over)))))
+            tried = self._remember(truncate_fit(self.last, self.sequence, max(0, tried.rank - max(1, int(over)))))
 
 
 def fit_to_budget(

@@ -36,7 +36,7 @@ from osteon.fit.poses import (
     pose_distances,
 )
 from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
-from osteon.fit.skeleton.articulated import settle_articulated
+from osteon.fit.skeleton.articulated import fit_articulated_poses
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.io.metadata.baked import table_arrays
 from osteon.measure.deviation import measure_deviation
@@ -229,7 +229,7 @@ def bones_for_comparison(
         start = _first_guess(pose_distances(sequence), trained, training, unseen)
         parents = fit.skeleton.parents.astype(np.int64)
         joints = others.rest_from_input(fit.skeleton.world_from_joint[:, :, 3])
-        solved = settle_articulated(others, parents, joints, influences, start, threads=threads)
+        solved = fit_articulated_poses(others, parents, joints, influences, start, threads=threads)
         transforms[unseen] = others.to_input(solved.transforms()).values
     report_progress(progress, "bones", 1.0)
     return ComparisonBones(

@@ -36,7 +36,7 @@ class FramePlaces:
     """All frames of the input as distinct poses that were moved."""
 
     clips: tuple[Clip, ...]  # of the input
-    poses: Int32  # (f,) which of the distinct poses a frame shows
+    poses: Int32  # (f,) which of the distinct poses per frame shows
     frame_from_pose: Float64  # (f,3,4) rigid
 
     def transforms(self, of_poses: Float64) -> Float64:
@@ -99,7 +99,7 @@ class PoseMeasures:
 class ModelCost:
     """What a model takes to store and to pose, besides rest pose and bones, which all share."""
 
-    slots: int  # bones a vertex
+    slots: int  # bones per vertex
     floats: int
     bytes: int  # of its arrays, indices too
     multiply_adds: int  # a vertex

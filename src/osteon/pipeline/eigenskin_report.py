@@ -2,7 +2,7 @@
 
 | section | holds |
 | --- | --- |
-| quality | errors on poses learned from and on others, columns a vertex, size |
+| quality | errors on poses learned from and on others, columns per vertex, size |
 | method  | options, joints and pairs with support, columns, radius and ridge, what was bounded or never moved |
 | ladder  | what is left of the poses of single joints by the number of eigendisplacements of each joint |
 """
@@ -68,7 +68,7 @@ def _options(options: EigenSkinOptions) -> dict[str, Any]:
 
 
 def ladder_of(learned: LearnedSkin) -> list[dict[str, Any]]:
-    """Relative training error of the poses of single joints, without any limit, by columns a joint and axis.
+    """Relative training error of the poses of single joints, without any limit, by columns per joint and axis.
 
     It ends where one more would be rounding.
     """

@@ -1,14 +1,14 @@
 """Levels of a skinned, animated model: bones and blends searched, meshes simplified, levels chosen and measured.
 
-A level has one tolerance, an RMS distance. Whatever is asked for sets it: an error or a size on the screen directly,
+A level has one tolerance, an RMS distance. Whatever is requested sets it: an error or a size on the screen directly,
 bones or triangles by what they cost. All else is then as coarse as it allows, the cheapest first:
 
-    asked for              mesh at most      bones and blends at most
+    requested              mesh at most      bones and blends at most
     error e, size 1 / e    e / 2             sqrt(e^2 - mesh^2)
     bones, of RMS e        e                 these bones, blends of RMS e alone
     triangles, of RMS e    these triangles   e
 
-Unless triangles are asked for, meshes are cut in steps of a third without being fitted, which is quick; those that are
+Unless triangles are requested, meshes are cut in steps of a third without being fitted, which is quick; those that are
 chosen are cut again and fitted. No level has more of anything than the one before it.
 
 Notes. Soldier, 11,376 triangles, one thread: a level that is fitted takes 3 to 6 s, one that is not 0.3 s.
@@ -57,7 +57,7 @@ class LevelsFit:
     errors: SkinErrors
     meshes: tuple[MeshLevel, ...]  # the coarse ones of the levels
     offered: tuple[MeshOffer, ...]  # of which they were chosen
-    reached: bool  # whether every level has as few triangles as was asked for
+    reached: bool  # whether every level has as few triangles as was requested
     notes: tuple[str, ...]
     seconds: dict[str, float]
     options: LodOptions
@@ -110,7 +110,7 @@ class MeshOffer:
 
 
 def _asked_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshLevel, ...]:
-    """Meshes with as many triangles as was asked for; none if that was not."""
+    """Meshes with as many triangles as was requested; none if that was not."""
     whole = len(model.faces)
     counts = [count for count in options.counts(whole) if count < whole] if options.by == "triangles" else []
     if not counts:

@@ -28,8 +28,8 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import nearest_rotation
 from osteon.deform.pose_skeleton import transforms_of_places
+from osteon.io.skeletons.files import sticks_of_model
 from osteon.io.skeletons.rig import printable_names
-from osteon.io.skeletons.rig_files import sticks_of_model
 from osteon.simplex.bone_transforms import bone_transforms
 from osteon.simplex.options import BoneOptions, Turns
 

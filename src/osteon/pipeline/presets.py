@@ -1,6 +1,6 @@
 """Bones, weights and corrections of a sequence: the stages of each preset, in order.
 
-default:  mean shift on a sample (counts bones if no number is asked for) - seed - refine - corrections with the skin
+default:  mean shift on a sample (counts bones if no number is requested) - seed - refine - corrections with the skin
 paper:    rotations - mean shift - bones of core triangles - influences by gamma - weights - SVD of displacements
 """
 
@@ -28,11 +28,11 @@ from osteon.fit.clustering.core_bones import fit_core_bones
 from osteon.fit.corrections.columns import SkinState
 from osteon.fit.corrections.fit_corrections import displacement_corrections
 from osteon.fit.problem import FitProblem, InputTransforms
+from osteon.fit.skin.bone_count import choose_bone_count
 from osteon.fit.skin.bones import complete_bones, removal_costs, seed_bones
-from osteon.fit.skin.enough_bones import enough_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, refine_skin
-from osteon.fit.skin.weights import weigh_bones
+from osteon.fit.skin.weights import fit_influences
 from osteon.pipeline.stages import SkinTask, Solution, Start, correct_solution, shade_solution
 
 __all__ = [
@@ -121,7 +121,7 @@ def _count_and_seed(task: SkinTask, coarse: FitProblem) -> _Begun:
             core = problem.from_input(fit_core_bones(sequence, clustering.labels, "rigid"))
     if not options.bones:
         with task.watch.stage("count"):
-            n_bones = enough_bones(problem, n_bones, options.bone_type, core, seed=options.seed, threads=threads)
+            n_bones = choose_bone_count(problem, n_bones, options.bone_type, core, seed=options.seed, threads=threads)
     report_progress(task.progress, "seed", 0.0)
     with task.watch.stage("seed"):
         starts = [seed_bones(coarse, n_bones, threads)]
@@ -171,7 +171,7 @@ def fit_paper(task: SkinTask) -> Solution:
         track = fit_core_bones(sequence, clustering.labels, options.bone_type)
     report_progress(progress, "weights", 0.0)
     with watch.stage("weights"):
-        influences = weigh_bones(problem, track, options)
+        influences = fit_influences(problem, track, options)
     columns = None
     if options.rank:
         report_progress(progress, "correct", 0.0)

@@ -25,7 +25,7 @@ from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import compose, invert
 from osteon.deform.linear_blend import LinearBlend
 from osteon.fit.problem import FitProblem, InputTransforms
-from osteon.fit.skin.bones import bones_of_skin, place_bones, settle_bones
+from osteon.fit.skin.bones import bones_for_skin, place_bones, refit_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import Influences, better_of, select_influences
 from osteon.fit.skin.refine import refine_skin
@@ -223,7 +223,7 @@ def _from_rig(task: SkinTask, rig: SkinnedModel, transforms: Float64) -> Influen
 def _find_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
     """Joints that follow the sequence, started from the rig's own weights, then refined with them."""
     options, problem, threads = task.options, task.problem, task.threads
-    start = bones_of_skin(problem, rig.skin.take(task.vertices), rig.n_bones, options)
+    start = bones_for_skin(problem, rig.skin.take(task.vertices), rig.n_bones, options)
     if options.helpers:
         found = select_influences(problem, start, options.influences, threads=threads)
         everywhere = np.ones(problem.n_vertices, np.bool_)
@@ -294,7 +294,7 @@ def _on_tree(
         )
         if best is None or weighed.squared_error < best[1].influences.squared_error:
             best = on_tree, replace(fit, transforms=transforms, influences=weighed)
-        again = settle_bones(problem, weighed.bones, weighed.weights, transforms, options)
+        again = refit_bones(problem, weighed.bones, weighed.weights, transforms, options)
         found = replace(fit, transforms=again, influences=weighed)
     assert best is not None
     if n_kept:

@@ -38,7 +38,7 @@ NEAR_PLACE, MOST_IN_PLACE = 5e-3, 0.9
 MOST_FOUND = 0.99
 #: Texture coordinates nearer than this are one.
 SAME_UV = 1e-4
-#: Candidates that are looked at for each vertex.
+#: Candidates that are considered for each vertex.
 MOST = 8
 #: Vertices in another order make edges longer by at least this factor.
 LONGER_EDGES = 2.0
@@ -222,7 +222,7 @@ def _keeps_edges(sequence: MeshSequence, rig: SkinnedModel, found: IntArray) -> 
 
 # How large a body is while it plays, beside how large it stands: bones of other lengths tear it apart.
 
-#: Frames of each clip that are looked at, spread over it.
+#: Frames of each clip that are considered, spread over it.
 FRAMES = 48
 
 

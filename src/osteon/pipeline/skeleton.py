@@ -30,7 +30,7 @@ from osteon.fit.mirror import MirrorPlane, find_mirror_plane
 from osteon.fit.naming import mirror_pairs, name_joints, sparse_weights
 from osteon.fit.problem import pose_problem
 from osteon.fit.skeleton.articulated import ArticulatedOptions, Articulation, fit_articulated
-from osteon.fit.skeleton.joint_tree import JointTree, find_tree, mirror_tree, place_joints_along_bones
+from osteon.fit.skeleton.joint_tree import JointTree, find_tree, mirror_tree, orient_joints
 from osteon.fit.skeleton.pair_joints import measure_pairs
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
 from osteon.fit.skin.bones import complete_bones, seed_bones
@@ -150,15 +150,15 @@ class _Recovery:
         with task.watch.stage("joints"):
             tree = self._tree(sections)
         transforms, influences = _in_order(sections, tree.order)
-        joints, turns = tree.places, transforms[..., :3]
+        joints, rotations = tree.places, transforms[..., :3]
         stages: tuple[FitReport, ...] = (clustering.report,)
         if self.options.form == "articulated":
             with task.watch.stage("articulate"):
-                joints, turns, transforms, influences, report = self._articulate(tree, transforms, influences)
+                joints, rotations, transforms, influences, report = self._articulate(tree, transforms, influences)
             stages = (*stages, report)
         self.n_bones = len(joints)
         weights = influences.dense(self.n_bones)
-        placed = place_joints_along_bones(joints, tree.parents, turns, self.points, weights)
+        placed = orient_joints(joints, tree.parents, rotations, self.points, weights)
         skeleton, ends = self._skeleton(tree.parents, placed.world_from_joint, placed.ends, influences)
         solution = Solution(
             problem.to_input(transforms),
@@ -261,7 +261,7 @@ class _Recovery:
             seed=options.seed,
         )
         found = fit.articulation
-        return found.joints, found.turns, found.transforms(), fit.influences, report
+        return found.joints, found.rotations, found.transforms(), fit.influences, report
 
     def _pairs(self, influences: Influences) -> list[tuple[int, int]]:
         """Left and right bone of each pair."""

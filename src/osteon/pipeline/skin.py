@@ -30,7 +30,7 @@ from osteon.fit.kernel_modules import kernels_for
 from osteon.fit.models.registry import ModelFitOptions, family_fit
 from osteon.fit.naming import name_bones
 from osteon.fit.problem import InputTransforms, pose_problem
-from osteon.fit.skin.bones import settle_bones
+from osteon.fit.skin.bones import refit_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.measure.distortion import Distortion, measure_distortion
 from osteon.measure.shading import Shading, measure_facets, measure_shading, source_normals_of, stock_shown
@@ -44,10 +44,10 @@ __all__ = [
     "at_play_size",
     "build_model",
     "check_sequence",
-    "cut_fit",
     "measure_fit",
     "shade_fit",
     "skin_sequence",
+    "truncate_fit",
 ]
 
 #: Said of inputs without normals.
@@ -223,10 +223,10 @@ def _fit_heldout(
     bones, weights = solution.influences.bones, solution.influences.weights
     start = problem.from_input(solution.transforms.take_frames(nearest))
     axes = axes_of_bones(solution.transforms.values) if options.bone_type == "scaled" else None
-    solved = settle_bones(problem, bones, weights, start, options, axes)
+    solved = refit_bones(problem, bones, weights, start, options, axes)
     if solution.deformer is not None:
         threads = available_threads(options.threads)
-        solved = family_fit(options.model).settle(problem, solution.deformer, solved, threads)
+        solved = family_fit(options.model).refit_bones(problem, solution.deformer, solved, threads)
     columns = solution.columns
     if columns is not None:
         skin = SkinState(solved, bones, weights)
@@ -267,7 +267,7 @@ def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> S
 
 
 def _with_names(model: SkinnedModel, prefix: str | None) -> SkinnedModel:
-    """The model with names for its bones, where they are asked for."""
+    """The model with names for its bones, where they are requested."""
     if prefix is None:
         return model
     names = name_bones(model.mesh, model.skin, model.n_bones, prefix)
@@ -308,7 +308,7 @@ def shade_fit(fit: SkinFit, sequence: MeshSequence, degrees: float, options: Ski
     return replace(fit, model=model, report=report)
 
 
-def cut_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
+def truncate_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     """The fit with only its first `rank` corrections, measured again."""
     model = fit.model.truncate(rank)
     if model is fit.model:

@@ -100,7 +100,7 @@ class Solution:
 
 # Corrections of a solution: together with its skin, or of the skin as it is.
 
-#: Pull of flexible bones when corrections are refined with them, of the pull without.
+#: Regularisation of flexible bones when corrections are refined with them, of the pull without.
 JOINT_STIFFNESS = 0.2
 #: Rounds of that refinement.
 JOINT_ROUNDS = 16
@@ -120,7 +120,7 @@ def joint_options(options: SkinOptions) -> JointRefinementOptions:
 
 
 def correct_solution(task: SkinTask, solution: Solution) -> Solution:
-    """Add corrections of the asked rank, refined together with the skin as far as that is useful."""
+    """Add corrections of the requested rank, refined together with the skin as far as that is useful."""
     problem, options = task.problem.with_normals(solution.normals), task.options
     skin, errors = solution.skin_state(problem), solution.influences.errors
     rank, threads = min(options.rank, problem.n_frames), task.threads
@@ -138,7 +138,7 @@ def correct_solution(task: SkinTask, solution: Solution) -> Solution:
             skin, columns = fit.skin, fit.columns
             if rank > columns.rank:
                 columns = fit_corrections(problem, skin, rank - columns.rank, fixed=columns, threads=threads)
-        else:  # as many columns as frames are exact; the skin has nothing left to learn from them
+        else:  # one column per frame are exact; the skin has nothing left to learn from them
             skin = without_flat_blends(skin)
             columns = fit_corrections(problem, skin, rank, threads=threads)
     report = FitReport(
@@ -160,7 +160,7 @@ def correct_solution(task: SkinTask, solution: Solution) -> Solution:
 
 
 def correct_still_skin(task: SkinTask, solution: Solution) -> Solution:
-    """Add corrections of the asked rank to bones and weights that stay as they are."""
+    """Add corrections of the requested rank to bones and weights that stay as they are."""
     with task.watch.stage("correct"):
         skin = solution.skin_state(task.problem)
         columns = fit_corrections(task.problem, skin, task.options.rank, threads=task.threads)

@@ -20,7 +20,7 @@ from osteon.core.topology import weld_points
 from osteon.core.transforms import apply
 from osteon.deform.pose import pose_frames, pose_vertices
 from osteon.io.gltf.write.joints import bone_centres
-from osteon.io.skeletons.rig_files import tips_of_joints
+from osteon.io.skeletons.files import tips_of_joints
 from osteon.lod.model_levels import Level, ModelLevels
 from osteon.report.gallery import NEUTRAL, Picture, UpAxis, data_uri
 from osteon.report.pose_picture import PALE

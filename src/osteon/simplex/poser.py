@@ -7,6 +7,26 @@ For each pose: bone transforms (5), twists (7.2), back substitution (6), pins (8
     vertices that no triangle with an area holds go along with the nearest ones that have one (isolated_vertices.py)
 
 Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Simplex Transformations", 2008.
+
+Skinning by bone distance alone: what simplex transformations are compared with.
+
+Each vertex follows all bones, a bone at distance d with weight 1 / d^2, and goes where the weighted transforms take it:
+
+    p' = sum_k w_k M_k p        w_k = d_k^-2 / sum_l d_l^-2
+
+| symbol | name             | meaning                                              |
+| ---    | ---              | ---                                                  |
+| p      | `vertices`       | (v,3) rest positions                                 |
+| w_k    | `weights`        | (v,b) rows sum to 1                                  |
+| M_k    | `transforms`     | (f,b,3,4) posed_from_rest of the bones               |
+| d_k    | `squared` (d^2)  | distance from a vertex to the nearest point of bone k |
+
+Based on: Yan, Hu, Martin, Yang, Shape deformation using a skeleton to drive simplex transformations, 2008, eq. 1 and
+section 6.4 (figure 17), with the inverse-square weights of its reference 45: Bloomenthal, Medial-based vertex
+deformation, 2002.
+
+Differs from the paper: a vertex on a bone would have an infinite weight. A length far below any detail is added to all
+distances, so that such a vertex follows its bone, or the bones that meet there in equal parts.
 """
 
 from __future__ import annotations
@@ -16,24 +36,44 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from osteon.core.arrays import Float64, Int32, checked, checked_indices
+from osteon.core.arrays import Float64, FloatArray, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.options import check_used
 from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
-from osteon.core.topology import DRAWING, bounding_diagonal, weld_points
+from osteon.core.topology import FLAT_EXTENT, bounding_diagonal, weld_points
 from osteon.core.transforms import apply
 from osteon.deform.blending import blend_dense
-from osteon.simplex.groups import Groups, group_triangles, segment_bones
-from osteon.simplex.inverse_square import inverse_square_weights
-from osteon.simplex.motion import Motion, at_height, motion_of, twist_transforms
+from osteon.simplex.groups import Groups, Motion, at_height, group_triangles, motion_of, segment_bones, twist_transforms
 from osteon.simplex.options import Method, PoserOptions
 from osteon.simplex.segmentation.segment import Segmentation
 from osteon.simplex.simplices import Dimension, Simplices, build_simplices
 from osteon.simplex.solve import Pins, SimplexSolver, SingleTransforms
 
-__all__ = ["Method", "Poser", "PoserOptions", "find_isolated_vertices"]
+__all__ = ["Method", "Poser", "PoserOptions", "find_isolated_vertices", "inverse_square_weights"]
+
+#: Distances below this part of the extent count as zero.
+NEAREST = 1e-9
+
+
+def inverse_square_weights(vertices: FloatArray, skeleton: StickSkeleton) -> Float64:
+    """(v,b) weights 1 / d^2 over the distances to the bones, scaled to sum to 1."""
+    points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
+    extent = bounding_diagonal(np.concatenate([points, skeleton.joints]))
+    squared = _squared_distances(points / extent, skeleton.joints / extent, skeleton) + NEAREST**2
+    nearness = squared.min(axis=1, keepdims=True) / squared  # relative to the nearest bone: 0 … 1, never infinite
+    weights: Float64 = nearness / nearness.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _squared_distances(points: Float64, joints: Float64, skeleton: StickSkeleton) -> Float64:
+    """(v,b) squared distances to the bones, which end at their joints."""
+    squared = np.empty((len(points), skeleton.n_bones))
+    for b, (start, stop) in enumerate(joints[skeleton.bones]):
+        squared[:, b] = project_on_segments(points, start, stop - start)[1] ** 2
+    return squared
+
 
 DEFAULT_POSER = PoserOptions()
 
@@ -226,7 +266,7 @@ class Poser:
 
 def _dimension(points: Float64, faces: Int32, skeleton: StickSkeleton | None, options: PoserOptions) -> Dimension:
     """2 for a flat mesh with a flat skeleton, unless something else was asked for."""
-    least = DRAWING * bounding_diagonal(points[np.unique(faces)])
+    least = FLAT_EXTENT * bounding_diagonal(points[np.unique(faces)])
     flat = float(np.ptp(points[:, 2])) <= least
     if options.dimension == 2 and not flat:
         raise OptionError("dimension: 2 was asked for, but the vertices differ in z")

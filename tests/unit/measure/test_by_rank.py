@@ -11,7 +11,7 @@ from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames
 from osteon.measure.distortion import error_percent_by_rank, measure_distortion
 from osteon.measure.skin_report import shown_ranks
-from osteon.pipeline.skin import cut_fit, skin_sequence
+from osteon.pipeline.skin import skin_sequence, truncate_fit
 from osteon.synth.baked import RandomOptions, bake_random_model
 
 from ...subjects import bent_tube, corrected
@@ -33,7 +33,7 @@ def test_every_rank_is_what_the_cut_model_leaves(preset, bone_type):
         assert found[rank] == pytest.approx(measured(fit.model.truncate(rank), sequence), rel=1e-5)
         told = fit.report.error_percent_by_rank[str(rank)]
         assert told == pytest.approx(found[rank], rel=1e-5)
-        assert cut_fit(fit, sequence, rank).report.error_percent == pytest.approx(found[rank], rel=1e-5)
+        assert truncate_fit(fit, sequence, rank).report.error_percent == pytest.approx(found[rank], rel=1e-5)
     assert fit.report.error_percent_by_rank["6"] == fit.report.error_percent
 
 
@@ -64,10 +64,10 @@ def test_the_truth_leaves_nothing():
 def test_a_cut_fit_is_reported_as_what_it_is():
     sequence = bake_random_model(3, options=RandomOptions(5, 12, 150, 3, "flexible")).sequence
     fit = skin_sequence(sequence, options=SkinOptions(bones=3, rank=6, rounds=4))
-    assert cut_fit(fit, sequence, 6) is fit
-    assert cut_fit(fit, sequence, 9) is fit
+    assert truncate_fit(fit, sequence, 6) is fit
+    assert truncate_fit(fit, sequence, 9) is fit
     for rank in (3, 0):
-        cut = cut_fit(fit, sequence, rank)
+        cut = truncate_fit(fit, sequence, rank)
         assert (cut.model.rank, cut.report.rank) == (rank, rank)
         assert set(cut.report.error_percent_by_rank) == {str(r) for r in range(rank + 1)}
         assert set(cut.report.shading_deviation_degrees) == {"mean", "p95", "rank_0", f"rank_{rank}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.core.transforms import apply, identity
-from osteon.simplex.motion import twist_transforms
+from osteon.simplex.groups import twist_transforms
 
 AXIS = np.array([[[1.0, 0, 0], [1, 0, 2]]])
 

@@ -8,7 +8,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.measure.strain import flipped
-from osteon.simplex.inverse_square import inverse_square_weights
+from osteon.simplex.poser import inverse_square_weights
 from osteon.synth.figure import figure_poses, make_figure
 from osteon.synth.posing import rotate_joints, sticks_of
 

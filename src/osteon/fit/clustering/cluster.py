@@ -1,17 +1,18 @@
-"""Core bone triangles: triangles whose rotation sequences gather at a mode of their density.
+"""Core bone triangles: triangles whose rotation sequences lie close to a mode of their density.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 4.2: points z_t of 9 S coordinates, L1 distance,
 bandwidth h = 9 S eps; a triangle belongs to the bone whose mode is closest to its shifted point, if that is nearer
 than h/4; the others are outliers. eta is the fraction assigned.
 
-What the paper leaves to the mean shift program it names (Georgescu et al. 2003) is taken from that program: kernel
-(1 - d/h)^2, modes closer than h/2 are one, and a mode counts if 40 of (at most) 10,000 points reach it.
+The paper names a mean shift program (Georgescu et al. 2003) without giving its parameters; they are taken from that
+program: kernel (1 - d/h)^2, modes closer than h/2 are merged, and a mode is kept if 40 of (at most) 10,000 points reach
+it.
 
 Differs from the paper:
 - the density is estimated from a random sample where there are more triangles than `max_samples`, and long sequences
   are clustered on `max_frames` evenly spaced frames: the cost is then linear in the triangles;
-- triangles that lie within h/10 of a neighbour climb once, together;
-- a mode needs at most 1 % of the triangles, so that small meshes have bones too.
+- triangles within h/10 of a neighbouring triangle climb together, as one point;
+- a mode never needs more than 1 % of the triangles, so that small meshes have bones too.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ __all__ = ["ClusterOptions", "Clustering", "cluster_exactly", "cluster_triangles
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """How triangles gather into bones."""
+    """How triangles are clustered into bones."""
 
-    tolerance: float = 0.05  # eps: mean difference of rotation-matrix entries that still counts as one motion
-    group_radius: float = 0.1  # of h: neighbouring triangles this close climb together; 0: each climbs alone
-    join_radius: float = 0.5  # of h: modes closer than this are one
+    tolerance: float = 0.05  # eps: mean difference of rotation-matrix entries within one motion
+    group_radius: float = 0.1  # of h: neighbouring triangles closer than this climb together; 0: each climbs alone
+    join_radius: float = 0.5  # of h: modes closer than this are merged
     assign_radius: float = 0.25  # of h: triangles farther than this from every mode are outliers
-    support: float = 40.0  # triangles a mode needs, of every 10,000 …
-    support_fraction: float = 0.01  # … but never more than this fraction
-    max_samples: int = 20_000  # triangles that make up the density
+    support: float = 40.0  # triangles per mode, of every 10,000 …
+    support_fraction: float = 0.01  # … but at most this fraction of all
+    max_samples: int = 20_000  # triangles that the density is estimated from
     max_frames: int = 400  # frames compared
     seed: int = 0
     threads: int = 0  # 0: all
@@ -70,7 +71,7 @@ class Clustering:
 
 @kernel("u1.2r i4.2r i8 i8.1")
 def _lead(points: Bytes, neighbors: Int32, radius: int, leader: NDArray[np.intp]) -> None:
-    """A triangle within `radius` of the leader of a neighbour follows it, otherwise it leads itself."""
+    """Assign each triangle to the leader of a neighbour within `radius`, or make it a leader."""
     for t in range(points.shape[0]):
         leader[t] = t
         for e in range(3):
@@ -81,7 +82,7 @@ def _lead(points: Bytes, neighbors: Int32, radius: int, leader: NDArray[np.intp]
 
 
 def _rotation_bytes(sequence: MeshSequence, triangles: Int32, options: ClusterOptions) -> tuple[Bytes, np.ndarray, int]:
-    """Rotation sequences of the triangles as bytes, which triangles have one, and how many frames were compared."""
+    """Rotation sequences of the triangles as bytes, a mask of the triangles that have one, and the number of frames."""
     n_frames = min(sequence.n_frames, options.max_frames)
     chosen = np.unique(np.linspace(0, sequence.n_frames - 1, n_frames).round().astype(np.int64))
     frames = sequence.source.take(chosen).read(0, len(chosen))  # no more than `max_frames`
@@ -99,17 +100,11 @@ def _rotation_bytes(sequence: MeshSequence, triangles: Int32, options: ClusterOp
 
 
 def _frames_apart_first(sequence: MeshSequence, frames: Float32) -> NDArray[np.int64]:
-    """The frames in which triangles differ most come first, so that unlike sequences are told apart early."""
+    """Frames sorted by decreasing variance over triangles, so that distance sums exceed their bound early."""
     step = max(1, sequence.n_triangles // 256)
     rotations, valid = triangle_rotations(sequence.rest, frames, sequence.faces[::step])
     spread = rotations[valid].var(axis=0).sum(axis=1) if valid.any() else np.zeros(len(frames))
     return np.argsort(-spread, kind="stable")
-
-
-def _support_fraction(n: int, options: ClusterOptions) -> float:
-    """Part of n triangles that a mode needs: 40 of those the program named looks at (every k-th, at most 10,000)."""
-    thinning = -(-n // 10_000)
-    return min(options.support * thinning / n, options.support_fraction)
 
 
 def cluster_triangles(
@@ -119,7 +114,7 @@ def cluster_triangles(
     triangles: Int32 | None = None,
     progress: Progress | None = None,
 ) -> Clustering:
-    """Core triangles by mean shift. `triangles` restricts the work to a sample; the others are then outliers."""
+    """Core triangles by mean shift; with `triangles`, those of a sample (the others become outliers)."""
     options = options or ClusterOptions()
     start = time.perf_counter()
     chosen = np.arange(sequence.n_triangles, dtype=np.int32) if triangles is None else np.asarray(triangles, np.int32)
@@ -131,7 +126,10 @@ def cluster_triangles(
     n_bones = 0
     if len(chosen):
         report_progress(progress, "clusters", 0.0)
-        needed = max(1.0, _support_fraction(sequence.n_triangles, options) * len(chosen))
+        # The program of the paper considers every k-th point, at most 10,000: a mode needs `support` of these.
+        thinning = -(-sequence.n_triangles // 10_000)
+        fraction = min(options.support * thinning / sequence.n_triangles, options.support_fraction)
+        needed = max(1.0, fraction * len(chosen))
         found, n_bones = _find_modes(points, sequence.faces[chosen], h, needed, options, progress)
         labels[chosen] = found
     eta = float((labels[chosen] >= 0).mean()) if len(chosen) else 0.0
@@ -142,7 +140,7 @@ def cluster_triangles(
 def _find_modes(
     points: Bytes, faces: Int32, h: int, needed: float, options: ClusterOptions, progress: Progress | None
 ) -> tuple[NDArray[np.int64], int]:
-    """Label of every point and the number of modes that `needed` points reach, most supported first."""
+    """Label of every point and the number of modes that at least `needed` points reach, most supported first."""
     n, threads = len(points), available_threads(options.threads)
     rng = np.random.default_rng(options.seed)
     sample = np.sort(rng.permutation(n)[: options.max_samples])
@@ -162,27 +160,27 @@ def _find_modes(
     shifted, neighbors = climb_all(density, weights, h, starts, known, threads)
     report_progress(progress, "clusters", 0.9)
 
-    crowded = np.flatnonzero(neighbors >= 0.5 * needed)  # a point without neighbours is nobody's mode
+    crowded = np.flatnonzero(neighbors >= 0.5 * needed)  # a point without neighbours is no mode
     modes, mode_of = join_modes(shifted[crowded], mass[crowded], max(1, int(options.join_radius * h)))
     support = np.bincount(mode_of, weights=mass[crowded], minlength=len(modes))
     strong = np.argsort(-support, kind="stable")[: int((support >= needed).sum())]
     kept = np.ascontiguousarray(shifted[crowded][modes[strong]])
     labels = nearest_mode(shifted, kept, max(1, int(options.assign_radius * h)), threads)
     used = np.unique(labels[labels >= 0])
-    number = np.full(len(strong) + 1, -1, np.int64)  # the last one is that of outliers
+    number = np.full(len(strong) + 1, -1, np.int64)  # the last entry is for outliers
     number[used] = np.arange(len(used))
     return number[labels[leader_of]], len(used)
 
 
-# Core triangles for exactly N bones: the tolerance that gives N modes, then merging or splitting what is left.
+# Core triangles for exactly N bones: a search for the tolerance that gives N modes, then merging or splitting bones.
 #
 # Based on: James and Twigg, Skinning Mesh Animations, 2005, section 4.2 and figure 5: the number of bones falls as the
-# tolerance eps grows. It does not fall strictly, and steps of more than one occur, hence the second part:
+# tolerance eps grows. It does not fall strictly, and it can fall by more than one; hence the second part:
 # - too many: the two bones whose mean rotation sequences are closest (L1) become one;
 # - too few: the bone whose triangles differ most from their mean is split in two (2-means in rotation space);
 #   where no bone has two triangles left, the largest outlier becomes a bone.
 
-#: Triangles, frames and tries of the search for eps.
+#: Triangles, frames and iterations of the search for eps.
 SEARCH_TRIANGLES = 3000
 SEARCH_FRAMES = 64
 SEARCH_STEPS = 9
@@ -191,7 +189,7 @@ SMALLEST_TOLERANCE = 1e-3
 
 
 def sample_triangles(n_triangles: int, count: int, seed: int) -> Int32:
-    """(count,) or all triangles, evenly at random."""
+    """(count,) random triangles, or all if there are fewer."""
     return np.sort(np.random.default_rng(seed).permutation(n_triangles)[:count]).astype(np.int32)
 
 
@@ -215,7 +213,7 @@ def cluster_exactly(
 
 
 def _find_tolerance(sequence: MeshSequence, n_bones: int, options: ClusterOptions) -> float:
-    """By bisection of log eps on a sample of triangles and frames."""
+    """Bisection of log eps on a sample of triangles and frames."""
     triangles = sample_triangles(sequence.n_triangles, SEARCH_TRIANGLES, options.seed)
     low, high = SMALLEST_TOLERANCE, LARGEST_TOLERANCE
     best, best_miss = options.tolerance, np.inf
@@ -227,7 +225,7 @@ def _find_tolerance(sequence: MeshSequence, n_bones: int, options: ClusterOption
             best, best_miss = middle, miss
         if miss == 0:
             break
-        # Below a certain eps nothing has enough support: few modes and few triangles assigned means eps is too small.
+        # With few modes and few assigned triangles eps is too small: modes lack support.
         if found.n_bones > n_bones or found.near_rigid_fraction < 0.2:
             low = middle
         else:
@@ -268,7 +266,7 @@ def _split_widest(sequence: MeshSequence, labels: Int32, new: int) -> Int32:
 
 
 def _two_means(points: np.ndarray) -> np.ndarray:
-    """True for the points of the second of two clusters; neither is empty."""
+    """Mask of the points of the second of two clusters; neither is empty."""
     first = points[int(np.abs(points - points.mean(axis=0)).sum(axis=1).argmax())]
     second = points[int(np.abs(points - first).sum(axis=1).argmax())]
     for _ in range(10):

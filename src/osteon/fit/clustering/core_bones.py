@@ -7,12 +7,12 @@
 | --- | --- |
 | a_t       | rest area of triangle t |
 | c0_t, c_t | its centroid at rest, and in the frame |
-| R_t       | its rotation (core_bones.py) |
+| R_t       | its rotation, eq. 3 below |
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 4.3 (rigid), 4.4 and appendix A, eq. 14 (flexible).
 
-The flexible normal equations have one 4x4 matrix for all frames. Differs from the paper: a cluster that is flat or tiny
-makes that matrix singular; F is then drawn towards the rigid R with a weight of FLATNESS times the cluster's own size.
+The flexible normal equations have one 4x4 matrix for all frames. Differs from the paper: a flat or tiny cluster makes
+that matrix singular, so F is regularised towards the rigid R with a weight of FLATNESS times the size of the cluster.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ __all__ = ["fit_core_bones", "mean_rotations", "triangle_rotations"]
 # Differs from the paper: a triangle that collapses in a frame takes the rotation of the frame before it
 # (at the start: of the first frame in which it has an area).
 #
-# Notes: 16,843 triangles x 48 frames, one core: 64 ns a rotation in a compiled loop, which took 9 s to compile; NumPy
+# Notes: 16,843 triangles x 48 frames, one core: 64 ns per rotation in a compiled loop, which took 9 s to compile; NumPy
 # on blocks that stay in the cache of a core: 270 ns. Agrees with NumPy's SVD to 7e-6.
 
 #: Twice the area over the squared longest edge below which a posed triangle counts as collapsed.
 COLLAPSED = 1e-6
-#: Rotations that are computed at a time.
+#: Rotations per block.
 BLOCK = 4_096
 
 
@@ -70,7 +70,7 @@ class _Frames:
     length: Float64  # |e1|
     along: Float64  # e2 along e1
     across: Float64  # e2 across e1
-    whole: Bool  # whether there is an area
+    whole: Bool  # whether the area is not zero
 
 
 def _frames_of(points: Float32, faces: Int32) -> _Frames:
@@ -93,7 +93,7 @@ def _frames_of(points: Float32, faces: Int32) -> _Frames:
 
 
 def _rotations(rest: Float32, frames: Float32, faces: Int32) -> tuple[Float64, Bool]:
-    """(9,f,t) R of triangles in a run of frames, and (f,t) where it is to be had."""
+    """(9,f,t) R of triangles in a run of frames, and (f,t) whether it is defined."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         before, after = _frames_of(rest[None], faces), _frames_of(frames, faces)
         cos = after.length / before.length + after.across / before.across
@@ -110,9 +110,9 @@ def _rotations(rest: Float32, frames: Float32, faces: Int32) -> tuple[Float64, B
 
 
 def _fill(rotations: Float64, whole: Bool, last: FloatArray, seen: Bool) -> Bool:
-    """Give collapsed frames the rotation before them, or the first that there is; (t,) whether there is any by now.
+    """Replace rotations of collapsed frames by the previous one, else by the first defined one.
 
-    last (9,t) are the rotations before this run, of those triangles that were `seen` to have one.
+    last (9,t) are the rotations before this run, defined for the triangles in `seen`. Returns (t,) the updated mask.
     """
     now: Bool = seen | whole.any(axis=0)
     torn = np.flatnonzero(~whole.all(axis=0))
@@ -128,7 +128,7 @@ def _fill(rotations: Float64, whole: Bool, last: FloatArray, seen: Bool) -> Bool
 
 
 def triangle_rotations(rest: Float32, frames: Float32 | FrameSource, faces: Int32) -> tuple[Float32, np.ndarray]:
-    """(t,f,9) rotations as float32 and (t,) whether a triangle has any; the others hold zeros."""
+    """(t,f,9) rotations as float32 and (t,) whether a triangle has any; the others are zero."""
     n_frames = _count(frames)
     out = np.zeros((len(faces), n_frames, 9), np.float32)
     valid = np.zeros(len(faces), np.bool_)
@@ -148,7 +148,7 @@ def mean_rotations(
 ) -> Float64:
     """(f,b,3,3) area-weighted arithmetic means of the rotations of each bone's triangles (labels >= 0)."""
     n_frames, n_bones = _count(frames), int(labels.max(initial=-1)) + 1
-    order = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]  # the triangles of a bone side by side
+    order = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]  # triangles grouped by bone
     faces, bones, weights = faces[order], labels[order], areas[order]
     out = np.zeros((n_frames, n_bones, 9))
     last, valid = np.zeros((9, len(faces))), np.zeros(len(faces), np.bool_)
@@ -162,7 +162,7 @@ def mean_rotations(
             begins = np.flatnonzero(np.diff(bones[block], prepend=-1))
             of_bones = bones[block][begins]
             out[start : start + len(run), of_bones] += np.add.reduceat(found, begins, axis=2).transpose(1, 2, 0)
-            if start and new.any():  # only now it is known how they stood before
+            if start and new.any():  # earlier frames of triangles that have just got their first rotation
                 out[:start, of_bones] += np.add.reduceat(found[:, 0] * new, begins, axis=1).T
     total = np.bincount(labels[labels >= 0], weights=areas[labels >= 0], minlength=n_bones)
     out /= np.maximum(total, 1e-300)[:, None]
@@ -174,13 +174,13 @@ def _count(frames: Float32 | FrameSource) -> int:
 
 
 def _blocks(n_triangles: int, n_frames: int) -> Iterator[slice]:
-    """Triangles that are worked on together."""
+    """Blocks of triangles."""
     size = max(1, BLOCK // max(1, n_frames))
     return (slice(start, min(start + size, n_triangles)) for start in range(0, n_triangles, size))
 
 
 def _runs(frames: Float32 | FrameSource) -> Iterator[tuple[int, Float32]]:
-    """Runs of frames, each with the number of its first; an array is one run."""
+    """Runs of frames with the index of their first frame; an array is one run."""
     if not isinstance(frames, FrameSource):
         yield 0, frames
         return
@@ -193,7 +193,7 @@ FLATNESS = 1e-6
 
 
 def fit_core_bones(sequence: MeshSequence, labels: Int32, bone_type: BoneType) -> BoneTrack:
-    """A bone for every label >= 0 from the triangles that carry it."""
+    """One bone per label >= 0, from the triangles with that label."""
     n_bones = int(labels.max(initial=-1)) + 1
     areas = triangle_areas(sequence.rest, sequence.faces)
     rotations = nearest_rotation(mean_rotations(sequence.rest, sequence.source, sequence.faces, labels, areas))

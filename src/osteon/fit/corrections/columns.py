@@ -1,4 +1,4 @@
-"""Columns of corrections and the skin they go with, in the problem's units."""
+"""Columns of corrections for a given skin, in problem units, and the two exact solves that a fit alternates."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ __all__ = [
 ]
 
 
-#: Vertices whose small systems are solved at a time.
+#: Vertices per block of small systems.
 VERTICES_A_BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
 class SkinState:
-    """A skin in the problem's units."""
+    """Bones and weights in problem units."""
 
     transforms: Float64  # (f,b,3,4)
     bones: np.ndarray  # (v,k)
@@ -47,7 +47,7 @@ class SkinState:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFit:
-    """Corrections in the problem's units."""
+    """Corrections in problem units."""
 
     basis: Float64  # (v,r,3)
     coefficients: Float64  # (f,r)
@@ -77,7 +77,7 @@ def order_columns(columns: ColumnFit) -> ColumnFit:
     left, upper = np.linalg.qr(flat)
     right, lower = np.linalg.qr(columns.coefficients)
     u, s, vt = np.linalg.svd(upper @ lower.T, full_matrices=False)
-    count = len(s)  # fewer than the rank if there are not that many coordinates: the other columns are empty
+    count = len(s)  # less than the rank if there are fewer coordinates; the other columns are zero
     basis, q = np.zeros((len(columns.basis), rank, 3)), np.zeros((len(columns.coefficients), rank))
     basis[:, :count] = (left @ (u * s)).reshape(-1, 3, count).transpose(0, 2, 1)
     q[:, :count] = right @ vt.T
@@ -85,14 +85,14 @@ def order_columns(columns: ColumnFit) -> ColumnFit:
 
 
 def scaled_columns(columns: ColumnFit) -> ColumnFit:
-    """The largest coefficient of every column becomes 1: its basis then reads as a displacement."""
+    """Scale every column so that its largest coefficient is 1 and its basis is a displacement."""
     q = columns.coefficients
     peak = q[np.abs(q).argmax(axis=0), np.arange(columns.rank)]
     peak = np.where(peak == 0, 1.0, peak)
     return ColumnFit(columns.basis * peak[:, None], q / peak)
 
 
-# What the fits of corrections ask of a few vertices in all frames: their blends, and what those leave of the source.
+# Blends of a few vertices in all frames, and the residual of the source.
 #
 #     A_v^f = sum_k w_vk T_bone(v,k)^f,   left_v^f = x_v^f - A_v^f (p_v + U_v q^f) - t_v^f
 #
@@ -120,7 +120,7 @@ def blend_frames(bones: Int64, weights: Float64, transforms: Float64, out: Float
 
 
 def corrected_points(points: Float64, columns: ColumnFit, vertices: slice | Int64) -> Float64:
-    """(n,f,3) the rest points of some vertices with their corrections, or (n,1,3) if there are none."""
+    """(n,f,3) corrected rest points of some vertices, or (n,1,3) without corrections."""
     rest: Float64 = points[vertices, None, :3]
     if columns.rank == 0:
         return rest
@@ -131,7 +131,7 @@ def corrected_points(points: Float64, columns: ColumnFit, vertices: slice | Int6
 def blends_and_residue(
     problem: FitProblem, skin: SkinState, fixed: ColumnFit, vertices: slice | Int64
 ) -> tuple[Float64, Float64]:
-    """A and t (n,f,3,4) of some vertices, and what they leave of the source (n,f,3) with the fixed columns."""
+    """A and t (n,f,3,4) of some vertices, and the residual (n,f,3) of the source with the fixed columns."""
     bones, weights = skin.bones[vertices], skin.weights[vertices]
     blends = np.empty((len(bones), problem.n_frames, 3, 4))
     blend_frames(bones, weights, skin.transforms, blends)
@@ -159,7 +159,7 @@ def pulled_back(blends: Float64, left: Float64) -> Float64:
     return out
 
 
-# The two exact halves of a fit in posed space: the basis for given coefficients, the coefficients for a given basis.
+# The two exact solves in posed space: the basis for given coefficients, the coefficients for a given basis.
 #
 #     minimise over U, or over q:   sum_v sum_f || A_v^f (p_v + U_v q^f) + t_v^f - x_v^f ||^2
 #
@@ -167,12 +167,12 @@ def pulled_back(blends: Float64, left: Float64) -> Float64:
 # fit_corrections.py. Of every vertex N = sum_f q q' (x) A'A and b = sum_f q (x) A'(x - A p - t), assembled from six
 # sums for each pair of columns.
 
-#: Damping of the small systems, of their own diagonal.
+#: Damping of the small systems, relative to their diagonal.
 DAMPING = 1e-8
-#: Vertices of a frame that are blended at a time.
+#: Vertices of a frame per block.
 BLOCK = 2048
 
-#: Which of the six numbers of a symmetric matrix stands in a row and column.
+#: Index of a row and column of a symmetric matrix among its six numbers.
 _PLACE = np.array([[PAIRS.index((max(i, j), min(i, j))) for j in range(3)] for i in range(3)])
 
 
@@ -183,7 +183,7 @@ def pair_products(q: Float64) -> Float64:
 
 
 def _pair_numbers(rank: int) -> np.ndarray:
-    """(r,r) which column of `pair_products` a pair is."""
+    """(r,r) the column of `pair_products` of each pair."""
     first, second = np.tril_indices(rank)
     out = np.empty((rank, rank), np.int64)
     out[first, second] = out[second, first] = np.arange(len(first))

@@ -1,19 +1,19 @@
-"""Bones, weights and corrections refined together, for a rank that is asked for.
+"""Bones, weights and corrections refined together, for a rank that is requested.
 
     minimise over T, w, U, q:   e_r + lambda e_0 + stiffness,
     e_r = sum_v sum_f || sum_b w_vb T_b^f (p_v + U_v q^f) - x_v^f ||^2,   e_0 the same without U
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, sections 5 and 6, whose stages come one after another. A skin
-that is refined alone leaves a residue of high rank, so here every stage takes the others into account. A round is
+that is refined alone leaves a residual of high rank, so here each stage takes the others into account. A round is
 - a pass over the frames: bones (for flexible ones the normal equations of this frame; for rigid ones sweeps of
   Procrustes problems), then the coefficients;
 - a pass over the vertices: weights of the bones chosen before (exact on the simplex), then the basis.
-Each half lowers the sum. Bones and coefficients go on by a part beta = n / (n + 3) of their last step (Nesterov); a
-round that would raise the sum is done again without, and n starts at 0.
+Each half lowers the sum. Bones and coefficients are extrapolated by beta = n / (n + 3) of their last step (Nesterov); a
+round that would raise the sum is repeated without extrapolation, and n restarts at 0.
 
-lambda = KEEP e_r / e_0 holds the model that remains when all corrections are cut: it balances the relative change
-of both errors, so a rank that buys much may cost a little at rank 0. Normals that take part (`problem.normals`) belong
-to that model, as a term of e_0: corrections move no normal.
+lambda = KEEP e_r / e_0 protects the model that remains when all corrections are truncated: it balances the relative
+change of both errors, so a rank that gains much may cost a little at rank 0. Normal rows (`problem.normals`) are a term
+of e_0, because corrections move no normal.
 
 Notes, E % at rank 10 and of the same model cut to rank 0, against corrections of the finished skin. Measured in a
 prototype on all vertices in 15 to 20 rounds; with a sample first, as here: horse 0.343, 1.07, chicken 0.039, 0.110,
@@ -60,14 +60,14 @@ from osteon.fit.skin.solve_bones import bone_pull, solve_frame_flexible, solve_f
 
 __all__ = ["CorrectedSkin", "JointRefinementOptions", "fit_frames", "refine_corrected_skin"]
 
-#: What a relative change of the error without corrections counts against one with them.
+#: Weight of a relative change of the error without corrections against one with them.
 KEEP = 0.55
-#: Rounds on all vertices that follow the rounds on a sample.
+#: Rounds on all vertices, after those on a sample.
 FULL_ROUNDS = 4
 LOOK_BACK = 3
-#: Rounds for frames that come later.
+#: Rounds for held-out frames.
 FRAME_ROUNDS = 6
-#: The sample has at least and at most so many vertices.
+#: Least and largest number of sampled vertices.
 SAMPLE_VERTICES = (1_500, 4_000)
 
 
@@ -79,16 +79,16 @@ class JointRefinementOptions:
     bone_type: BoneType = "scaled"
     rounds: int = 16
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
-    stiffness: float = 1e-3  # pull of flexible bones towards their rotation
-    sample: int = 400_000  # pairs of vertex and frame that take part in the first rounds
-    hold_weights: bool = False  # leave the weights as they are
+    stiffness: float = 1e-3  # regularisation of flexible bones towards their rotation
+    sample: int = 400_000  # pairs of vertex and frame in the first rounds
+    hold_weights: bool = False  # keep the weights fixed
     seed: int = 0
     threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedSkin:
-    """A skin, its corrections, and how the error fell."""
+    """A skin, its corrections, and the history of the error."""
 
     skin: SkinState
     columns: ColumnFit
@@ -170,7 +170,7 @@ class _Joint:
     def __init__(self, problem: FitProblem, options: JointRefinementOptions, on_error: Callable[[float], None]) -> None:
         self.problem, self.options, self.on_error = problem, options, on_error
         self.keep = 0.0
-        self.axes: Float64 | None = None  # (b,3,3) that scaled bones keep; None: their own
+        self.axes: Float64 | None = None  # (b,3,3) fixed axes of scaled bones; None: current ones
         self.nothing = no_columns(problem)
 
     def weigh_errors(self, state: CorrectedSkin) -> None:
@@ -252,7 +252,7 @@ class _Joint:
         return out, np.einsum("va,vb,vab->v", found, found, plain)
 
     def run(self, state: CorrectedSkin, rounds: int) -> CorrectedSkin:
-        """Up to `rounds` rounds; the last is not extrapolated."""
+        """Up to `rounds` rounds; the last one without extrapolation."""
         last, steps, sums = None, 0, [np.inf]
         for done in range(rounds):
             transforms, q = self.frame_pass(state)
@@ -302,7 +302,7 @@ def refine_corrected_skin(
 def fit_frames(
     problem: FitProblem, state: CorrectedSkin, options: JointRefinementOptions, axes: Float64 | None = None
 ) -> CorrectedSkin:
-    """Bones and coefficients of other frames for weights, basis and axes that stay, from a first guess."""
+    """Bones and coefficients of other frames for fixed weights, basis and axes, from a first guess."""
     joint = _Joint(problem, options, lambda _: None)
     joint.axes = axes
     for _ in range(FRAME_ROUNDS):

@@ -1,4 +1,4 @@
-"""Progressive corrections: low-rank displacements of the rest pose, fitted where they are seen, in posed space.
+"""Progressive corrections: low-rank displacements of the rest pose, fitted in posed space.
 
     minimise over U, q:   sum_v sum_f || A_v^f (p_v + U_v q^f) + t_v^f - x_v^f ||^2
 
@@ -11,13 +11,13 @@
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 12: the truncated SVD of the rest-frame
 displacements A^-1 (x - t) - p (fit_corrections.py).
 
-Differs from the paper: that SVD measures the error before the skin, and multiplies what a nearly singular A loses.
+Differs from the paper: that SVD measures the error in the rest pose and amplifies it where A is nearly singular.
 `fit_corrections` alternates two exact minimisers of the posed error (columns.py). It starts from
 the SVD of displacements with a little Tikhonov damping, and one or two rounds suffice. More than BLOCK_RANK columns are
-fitted in blocks, each on what the ones before have left, so that the cost grows with the square of BLOCK_RANK and not
-of the rank. As many columns as frames are exact: see `exact_corrections`.
+fitted in blocks, each to the residual of the previous ones, so that the cost grows with the square of BLOCK_RANK and
+not of the rank. One column per frame is exact: see `exact_corrections`.
 
-The columns come out of an SVD of U q, the most useful first: cutting the last ones leaves a good model of lower rank.
+The columns are ordered by an SVD of U q, most useful first: without the last ones the model of lower rank is good.
 
 Notes, rank 10 on the skin of rank 0, E % by rank 0, 1, 5, 10; rounds 1 to 3 differ by less than 1 %.
 horse 0.994 0.928 0.645 0.390, chicken 0.100 0.094 0.065 0.047, elasticcow 0.544 0.528 0.464 0.396,
@@ -66,16 +66,16 @@ __all__ = [
 ]
 
 
-# Columns that never raise the error, however many of the last ones are cut.
+# Columns that never raise the error, whatever the rank they are truncated to.
 #
 #     e_r = sum_v e_r(v),   e_r(v) = sum_f || A (p_v + sum_{s <= r} U_sv q_s^f) + t - x_v^f ||^2, wanted: e_r <= e_{r-1}
 #
-# Columns that are fitted together are the best together. Cut, they may do harm: where a blend A all but vanishes in one
-# frame, a vertex asks for a huge displacement there, which the columns add up to and cancel everywhere else. Such
+# Columns that are fitted together are optimal together. Truncated, they may raise the error: where a blend A nearly
+# vanishes in one frame, a vertex gets a huge displacement there, which the columns cancel in all other frames. Such
 # vertices are few and each has its own displacements, so only they are fitted again, column after column, each to what
 # the ones before have left. That cannot raise e_r(v). The coefficients stay, so no other vertex notices.
 #
-# As many columns as frames can be exact, and then no vertex has a choice: see `exact_corrections`.
+# One column per frame can be exact, and then no vertex has a choice: see `exact_corrections`.
 
 #: Of the diagonal of the 3x3 systems.
 REFIT_DAMPING = 1e-8
@@ -115,7 +115,7 @@ def errors_of_ranks(
 def _one_by_one(
     problem: FitProblem, skin: SkinState, q: Float64, fixed: ColumnFit, chosen: NDArray[np.intp]
 ) -> Float64:
-    """(n,r,3) displacements of the chosen vertices, column after column on what is left."""
+    """(n,r,3) displacements of the chosen vertices, column after column, each fitted to the residual."""
     blends, left = blends_and_residue(problem, skin, fixed, chosen)
     squares, basis = squares_of(blends), np.empty((len(chosen), q.shape[1], 3))
     for r in range(q.shape[1]):
@@ -139,7 +139,7 @@ def rises(problem: FitProblem, errors: Float64) -> NDArray[np.intp]:
 
 
 def _worst_offenders(errors: Float64, steps: NDArray[np.intp], settled: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """As few vertices as can be held responsible for the rise of the total at these steps."""
+    """The smallest set of vertices that explains the rise of the total at these ranks."""
     growth = np.where(settled[:, None], 0.0, errors[:, steps + 1] - errors[:, steps])
     blame = np.maximum(growth, 0).sum(axis=1)
     order = np.argsort(-blame, kind="stable")
@@ -150,7 +150,7 @@ def _worst_offenders(errors: Float64, steps: NDArray[np.intp], settled: NDArray[
 
 
 def never_rising(problem: FitProblem, skin: SkinState, columns: ColumnFit, fixed: ColumnFit, threads: int) -> ColumnFit:
-    """The columns, with other displacements for as few vertices as that takes."""
+    """The columns, refitted for as few vertices as needed."""
     errors = errors_of_ranks(problem, skin, columns, fixed, threads)
     basis, settled = columns.basis, np.zeros(problem.n_vertices, np.bool_)
     while len(steps := rises(problem, errors.sum(axis=0))):
@@ -172,7 +172,7 @@ def _fit_again(
     errors: Float64,
     threads: int,
 ) -> None:
-    """Write new displacements and errors of the chosen vertices."""
+    """Refit the displacements and errors of the chosen vertices in place."""
     q = columns.coefficients
 
     def work(start: int, stop: int) -> None:
@@ -183,7 +183,7 @@ def _fit_again(
     for_blocks(work, len(chosen), VERTICES_A_BLOCK, threads)
 
 
-# Corrections by what is missing in the rest pose: displacements A^-1 (x - t) - p, and columns that span them.
+# Corrections from rest-frame displacements A^-1 (x - t) - p, and columns that span them.
 #
 # Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 12: `displacement_corrections` is the
 # paper's truncated SVD. Damped, its coefficients are what `fit_corrections` starts from.
@@ -193,17 +193,17 @@ def _fit_again(
 
 @dataclass(frozen=True, slots=True)
 class Damping:
-    """Of displacements, in units of a rotation's A'A; iterated, it leaves a power of what it leaves once."""
+    """Damping of displacements, in units of a rotation's A'A, and the number of iterations."""
 
     amount: float
     times: int = 1
 
 
-#: What the fit starts from; what the paper has; and what is exact but where A all but vanishes (sigma below 0.02).
+#: Start of the fit; the paper's; and one that is exact unless A nearly vanishes (singular value below 0.02).
 START = Damping(1e-2)
 UNDAMPED = Damping(1e-14)
 NEARLY_EXACT = Damping(1e-4, 4)
-#: E % that as many columns as frames may leave.
+#: E % that one column per frame may leave.
 EXACT = 5e-4
 
 
@@ -272,16 +272,18 @@ def displacement_corrections(problem: FitProblem, skin: SkinState, rank: int, th
 
 
 def exact_corrections(problem: FitProblem, skin: SkinState, threads: int) -> ColumnFit:
-    """As many columns as frames: all displacements, in an order that lowers the error with every column.
+    """One column per frame: all displacements, in an order that lowers the error with every column.
 
-    Tried in turn: the order of those that start the fit, then that of the undamped SVD. Where blends vanish, both may
-    rise with the rank or miss the source. Then each frame gets a column of its own, the one with the largest error
-    first: not as good when cut, but exact, and no column harms another frame.
+    The order of the damped SVD is tried first, then that of the undamped SVD. Where blends vanish, both may raise the
+    error with the rank or miss the source. Then each frame gets its own column, largest error first: less accurate
+    when truncated, but exact, and no column affects another frame.
     """
     nothing = no_columns(problem)
     for order, inverse in ((START, NEARLY_EXACT), (UNDAMPED, UNDAMPED)):
         q = start_coefficients(problem, skin, problem.n_frames, nothing, order, threads)
-        columns = _as_stored(scaled_columns(_project(problem, skin, q, inverse, threads)))
+        columns = scaled_columns(_project(problem, skin, q, inverse, threads))
+        # Huge displacements that cancel each other do not survive the single precision of files.
+        columns = ColumnFit(*(a.astype(np.float32).astype(np.float64) for a in (columns.basis, columns.coefficients)))
         errors = errors_of_ranks(problem, skin, columns, nothing, threads)
         if not len(rises(problem, errors.sum(axis=0))) and problem.error_percent(errors[:, -1]) < EXACT:
             return columns
@@ -291,11 +293,6 @@ def exact_corrections(problem: FitProblem, skin: SkinState, threads: int) -> Col
     return ColumnFit(
         np.ascontiguousarray(columns.basis[:, ranked]), np.ascontiguousarray(columns.coefficients[:, ranked])
     )
-
-
-def _as_stored(columns: ColumnFit) -> ColumnFit:
-    """In single precision, which huge displacements that cancel each other do not survive."""
-    return ColumnFit(*(a.astype(np.float32).astype(np.float64) for a in (columns.basis, columns.coefficients)))
 
 
 def _project(problem: FitProblem, skin: SkinState, q: Float64, damping: Damping, threads: int) -> ColumnFit:
@@ -311,7 +308,7 @@ def _project(problem: FitProblem, skin: SkinState, q: Float64, damping: Damping,
     return ColumnFit(basis, q)
 
 
-#: Columns that are fitted together.
+#: Columns per block.
 BLOCK_RANK = 16
 ROUNDS = 2
 
@@ -319,7 +316,7 @@ ROUNDS = 2
 def fit_corrections(
     problem: FitProblem, skin: SkinState, rank: int, *, fixed: ColumnFit | None = None, threads: int = 1
 ) -> ColumnFit:
-    """Corrections of a skin that stays as it is, `rank` columns besides the fixed ones."""
+    """Corrections of a fixed skin: `rank` columns in addition to the fixed ones."""
     columns = no_columns(problem) if fixed is None else fixed
     total = columns.rank + rank
     if total >= problem.n_frames:
@@ -335,13 +332,13 @@ def fit_corrections(
     return columns
 
 
-# Vertices whose blend nearly collapses in some frame: no correction that a file can hold moves them there.
+# Vertices whose blend nearly collapses in some frame: no correction in single precision moves them there.
 #
 # A correction d moves a vertex by A d. Where the smallest singular value of the blend A is s, a move may need a d that
 # is 1 / s times as long, of which single precision loses the 1e-7th part. As many corrections as frames promise to be
 # exact, so such a vertex follows its strongest bone alone, where that is less flat.
 
-#: Blends flatter than this part of their size are given up.
+#: Blends flatter than this, relative to their size, are replaced.
 FLATTEST = 1e-3
 
 

@@ -1,13 +1,13 @@
-"""The normals of a model: those of the rest pose, and columns of their own that correct them in every frame.
+"""The normals of a model: rest normals, and separate correction columns for the normals of each frame.
 
     minimise over n, N, q:   sum_n sum_f  rho || M_n^f (n_n + N_n q^f) - m_n^f ||^2,        M = L / |L (n + N q)|
 
-with L the linear part of the blend that stock players show, m the source's normal, and rho = 1 / chord, which makes the
-squares angles. Rest normals n come first, which cost nothing (`skin/rest_normals.py`), then as many columns as are
-requested, or as the shading needs.
+with L the linear part of the blend that stock players use, m the source's normal, and rho = 1 / chord, which turns the
+squares into angles. Rest normals n are fitted first (`skin/rest_normals.py`), then as many columns as are requested, or
+as the shading needs.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13 in its linear form: coefficients of the
-normals' own. L does not depend on the corrections of positions, so neither do these columns: a model that is cut to a
+normals. L does not depend on the corrections of positions, so neither do these columns: a model that is truncated to a
 lower rank keeps its shading.
 
 | symbol | name |
@@ -55,39 +55,39 @@ __all__ = [
     "normals_of_frames",
 ]
 
-#: Normals whose small systems are solved at a time.
+#: Normals per block of small systems.
 BLOCK = 256
-#: Pull of normals and columns towards their last values, of the mean diagonal of these systems.
+#: Regularisation of normals and columns towards their last values, of the mean diagonal of these systems.
 DAMPING = 1e-3
 #: Rounds of coefficients and basis on a sample of the normals, at least and at most, and pairs of a normal and a frame
 #: that all of them see.
 ROUNDS, ROUND_WORK = (3, 10), 600_000
 #: Rounds of the basis on all normals: of the automatic choice, and of a requested rank.
 FULL_ROUNDS, REQUESTED_ROUNDS = 2, 8
-#: Part of a step by which the rounds on all normals go beyond it.
+#: Over-relaxation of the rounds on all normals, as a fraction of a step.
 RELAXATION = 0.8
-#: Normals that the coefficients are found on: so many pairs with a frame, at least and at most so many normals.
+#: Sample that coefficients are fitted to: pairs of normal and frame, and the least and largest number of normals.
 SAMPLE_PAIRS, SAMPLE = 80_000, (800, 2_500)
-#: A rest normal that is shorter than this, of what is shown, keeps its direction.
+#: A fitted rest normal shorter than this keeps its previous direction.
 SHORTEST_REST = 0.05
-#: Chords below this, about a degree, count as this long.
+#: Lower bound of chords, about a degree.
 SHORTEST_CHORD = 0.02
-#: A posed normal counts as at least this long.
+#: Lower bound of the length of a posed normal.
 SHORTEST_SHOWN = 1e-3
-#: Rounds of coefficients for frames that took no part in the fit of the columns.
+#: Rounds of coefficients for held-out frames.
 HELD_OUT_ROUNDS = 4
-#: Iterations of the rest normals, from those of the rest pose and from fitted ones.
+#: Iterations of the rest normals, starting from those of the rest pose and from fitted ones.
 REST_ITERATIONS, MORE_ITERATIONS = 6, 1
-#: Columns of the automatic choice at most, and the mean degrees from which on there is none.
+#: Largest automatic number of columns, and mean degrees below which there are none.
 MOST_AUTOMATIC, GOOD_SHADING = 5, 3.0
-#: Columns that a bound on the shading may take.
+#: Largest number of columns for a bound on the shading.
 MOST_SEARCHED = 24
-#: Part of the degrees that a column of the automatic choice must take away.
+#: Fraction of the degrees that a column of the automatic choice must remove.
 WORTH_A_COLUMN = 0.03
 
 
 def normals_of_frames(source: SourceNormals, frames: FrameSource, threads: int = 0) -> Float32:
-    """(n,3f) row by row the normals of a source in all frames."""
+    """(n,3f) the normals of a source in all frames."""
     out = np.empty((source.count, frames.n_frames, 3), np.float32)
 
     def work(block: FrameBlock) -> Callable[[int, int], None]:
@@ -183,7 +183,7 @@ _PLACE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
 
 class _Maps:
-    """What bones and weights do to some normals, in blocks."""
+    """Linear maps that bones and weights apply to some normals, in blocks."""
 
     def __init__(self, rows: NormalRows, skin: Skin, transforms: FloatArray) -> None:
         self.rows, self.transforms, self.parts = rows, transforms, linear_parts(transforms)
@@ -191,7 +191,7 @@ class _Maps:
         self.skin, self.n_frames, self.count = skin, len(transforms), len(rows.vertex)
 
     def subset(self, normals: Int64) -> _Maps:
-        """The same of some normals."""
+        """The maps of some normals."""
         rows = NormalRows(self.rows.rest[normals], self.rows.targets[normals], self.rows.vertex[normals])
         return _Maps(rows, self.skin, self.transforms)
 
@@ -231,7 +231,7 @@ def _start(maps: _Maps, rest: Float64, rank: int, threads: int) -> Float64:
 
 
 def _solve_basis(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
-    """The best n and N for the coefficients; what they were before tells lengths and weights."""
+    """The best n and N for the coefficients; lengths and weights are those of the previous fit."""
     q, rank = np.concatenate([np.ones((maps.n_frames, 1)), fit.coefficients], axis=1), fit.rank + 1
     out = np.empty((maps.count, rank, 3))
     pairs = np.einsum("fr,fs->frs", q, q).reshape(len(q), -1)
@@ -257,7 +257,7 @@ def _solve_basis(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
 
 
 def _solve_coefficients(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
-    """The best coefficients for the basis; what they were before tells lengths and weights."""
+    """The best coefficients for the basis; lengths and weights are those of the previous fit."""
     rank, n_frames = fit.rank, maps.n_frames
     n_blocks = -(-maps.count // BLOCK)
     grams, rights = np.zeros((n_blocks, n_frames, rank * rank)), np.zeros((n_blocks, n_frames, rank))
@@ -288,7 +288,7 @@ def _without_columns(maps: _Maps, rest: Float64) -> NormalFit:
 
 
 def _fit_columns(maps: _Maps, rest: Float64, rank: int, threads: int) -> NormalFit:
-    """As many columns as are asked for, orthogonal, the largest first."""
+    """`rank` orthogonal columns, largest first."""
     rank = min(rank, maps.n_frames)
     if rank == 0:
         return _without_columns(maps, rest)
@@ -301,20 +301,16 @@ def _fit_columns(maps: _Maps, rest: Float64, rank: int, threads: int) -> NormalF
 
 
 def _on_all(maps: _Maps, rest: Float64, some: NormalFit, rounds: int, threads: int) -> NormalFit:
-    """The columns of all normals for coefficients that were found on some."""
+    """The columns of all normals for the coefficients of a sample."""
     if some.rank == 0:
         return _without_columns(maps, rest)
     fit = NormalFit(rest, np.zeros((len(rest), some.rank, 3)), some.coefficients)
     fit = _solve_basis(maps, fit, threads)
     for _ in range(rounds - 1):
-        fit = _beyond(fit, _solve_basis(maps, fit, threads))
+        before, fit = fit, _solve_basis(maps, fit, threads)
+        rest = unit_vectors(fit.rest + RELAXATION * (fit.rest - before.rest))
+        fit = replace(fit, rest=rest, basis=fit.basis + RELAXATION * (fit.basis - before.basis))
     return fit
-
-
-def _beyond(before: NormalFit, found: NormalFit) -> NormalFit:
-    """Over-relaxation: the step from one fit to the next, extended by RELAXATION."""
-    rest = unit_vectors(found.rest + RELAXATION * (found.rest - before.rest))
-    return NormalFit(rest, found.basis + RELAXATION * (found.basis - before.basis), found.coefficients)
 
 
 def _degrees(maps: _Maps, fit: NormalFit, threads: int) -> Float64:
@@ -338,10 +334,10 @@ def _degrees(maps: _Maps, fit: NormalFit, threads: int) -> Float64:
 
 
 def _needed_columns(maps: _Maps, rest: Float64, threads: int) -> NormalFit:
-    """The fewest columns that make shading good, at most MOST_AUTOMATIC; none that takes too little away.
+    """The fewest columns that reach GOOD_SHADING, at most MOST_AUTOMATIC; a column that gains too little is dropped.
 
-    They are counted by the first columns of one fit. A fit of fewer is a little closer, so this may be one column too
-    many; to make sure would take another fit of columns, a tenth of the time of `osteon skin`.
+    They are counted with the first columns of one fit. A separate fit of fewer columns is slightly closer, so this may
+    be one column too many; checking would take a tenth of the time of `osteon skin`.
     """
     none = _without_columns(maps, rest)
     if _degrees(maps, none, threads)[0] <= GOOD_SHADING:
@@ -366,7 +362,7 @@ def fit_model_normals(
 ) -> SkinnedModel:
     """The model with fitted rest normals and `rank` columns that correct them; None: as many as the shading needs.
 
-    `known` are the source's normals in these frames, with a weight if their rest normals are fitted already.
+    `known` are the source's normals in these frames; a weight above 0 marks rest normals that are already fitted.
     """
     threads = available_threads(threads)
     prepared = _prepare(model, source, frames, threads, known)
@@ -381,7 +377,7 @@ def fit_model_normals(
 def fit_held_out(
     model: SkinnedModel, learned: SkinnedModel, source: SourceNormals, frames: FrameSource, *, threads: int = 0
 ) -> SkinnedModel:
-    """The model with the normals of `learned`, which saw some of its frames only; coefficients are those of all."""
+    """The model with the normals of `learned`, which was fitted to some of its frames; coefficients for all frames."""
     threads, skin, own = available_threads(threads), model.character.stock_skin(), learned.asset.normals
     if skin is None or own is None or not source.count:
         return model
@@ -400,7 +396,7 @@ def fit_held_out(
 def fit_within(
     model: SkinnedModel, source: SourceNormals, frames: FrameSource, degrees: float, *, threads: int = 0
 ) -> SkinnedModel:
-    """The same with the fewest columns that leave at most so many degrees on average; MOST_SEARCHED if none does."""
+    """The model with the fewest columns within a mean of `degrees`; MOST_SEARCHED if no number suffices."""
     threads = available_threads(threads)
     prepared = _prepare(model, source, frames, threads)
     if prepared is None:
@@ -419,7 +415,7 @@ def fit_within(
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """All normals with their fitted rest normals, and the sample that coefficients are found on."""
+    """All normals with their fitted rest normals, and the sample for coefficients."""
 
     whole: _Maps
     rest: Float64  # (n,3)
@@ -427,18 +423,18 @@ class _Prepared:
     some_rest: Float64
 
     def fit(self, rank: int, threads: int) -> NormalFit:
-        """So many columns for all normals."""
+        """`rank` columns for all normals."""
         return self.on_all(_fit_columns(self.some, self.some_rest, rank, threads), REQUESTED_ROUNDS, threads)
 
     def on_all(self, fit: NormalFit, rounds: int, threads: int) -> NormalFit:
-        """The columns of all normals for those of the sample."""
+        """The columns of all normals from those of the sample."""
         return fit if self.some.count == self.whole.count else _on_all(self.whole, self.rest, fit, rounds, threads)
 
 
 def _prepare(
     model: SkinnedModel, source: SourceNormals, frames: FrameSource, threads: int, known: NormalRows | None = None
 ) -> _Prepared | None:
-    """None where there is nothing to shade."""
+    """The data of the fit; None if there is nothing to shade."""
     skin = model.character.stock_skin()
     if skin is None or not source.count:
         return None
@@ -446,7 +442,7 @@ def _prepare(
     if rows is None:
         targets = normals_of_frames(source, frames, threads)
         rows = NormalRows(source.rest, targets, source.vertex.astype(np.int64))
-    rows = replace(rows, rest=_upright(rows.rest))
+    rows = replace(rows, rest=np.where(rows.rest.any(axis=1, keepdims=True), rows.rest, [0.0, 0.0, 1.0]))
     transforms = model.animation.transforms
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
     iterations = REST_ITERATIONS if rows.weight == 0 else MORE_ITERATIONS
@@ -458,13 +454,8 @@ def _prepare(
     return _Prepared(whole, rest, whole.subset(chosen), rest[chosen])
 
 
-def _upright(normals: Float64) -> Float64:
-    """Unit normals; upwards where there are none."""
-    return np.asarray(np.where(normals.any(axis=1, keepdims=True), normals, [0.0, 0.0, 1.0]))
-
-
 def _with_normals(model: SkinnedModel, source: SourceNormals, fit: NormalFit) -> SkinnedModel:
-    """The model with these normals in place of its own; positions are corrected as before."""
+    """The model with these normals; corrections of positions stay."""
     known = model.corrections
     rank = 0 if known is None else known.rank
     asset = replace(model.asset, normals=source.as_stored(fit.rest))

@@ -1,11 +1,11 @@
-"""Corrections of normals by the coefficients of the positions' own columns: the fit without shading (`--shading 0`).
+"""Corrections of normals that share the coefficients of the position columns: the fit for `--shading 0`.
 
     minimise over N:   sum_v sum_f || M_v^f (n~_v + N_v q^f) - n_v^f ||^2,   M = F scaled to |M n~| = 1
 
-q are the coefficients of the displacements, so a file's morph targets move positions and normals by one weight.
+q are the coefficients of the displacements, so each morph target of a file moves positions and normals together.
 
-Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13, in its linear form. Columns of their own
-(`normals.py`) come closer with fewer of them; this is what files had before these.
+Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13, in its linear form. Separate columns
+(`normals.py`) are more accurate with fewer of them; files of earlier versions hold these.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DAMPING = 1e-3
 def _maps_and_residues(
     model: SkinnedModel, source: FrameSource, rest: Float64, threads: int
 ) -> tuple[Float32, Float32]:
-    """(v,f,3,3) M of every vertex and frame, and (v,f,3) what is missing to the source's normal."""
+    """(v,f,3,3) M of every vertex and frame, and (v,f,3) the residual of the source's normal."""
     n_frames, n_vertices = source.n_frames, source.n_vertices
     maps = np.empty((n_vertices, n_frames, 3, 3), np.float32)
     residues = np.empty((n_vertices, n_frames, 3), np.float32)
@@ -80,7 +80,7 @@ def with_shared_normals(model: SkinnedModel, frames: FrameSource, *, threads: in
     rest = vertex_normals(model.rest, model.faces)
     maps, residues = _maps_and_residues(model, frames, rest, threads)
     basis, q = np.empty((model.n_vertices, known.n_columns, 3)), known.coefficients.astype(np.float64)
-    for start in range(0, known.n_columns, BLOCK_RANK):  # each block on what the ones before have left
+    for start in range(0, known.n_columns, BLOCK_RANK):  # each block is fitted to the residual of the previous ones
         block = slice(start, min(start + BLOCK_RANK, known.n_columns))
         basis[:, block] = _solve_basis(maps, residues, q[:, block], threads)
         _subtract(maps, residues, basis[:, block], q[:, block], threads)
@@ -89,7 +89,7 @@ def with_shared_normals(model: SkinnedModel, frames: FrameSource, *, threads: in
 
 
 def _subtract(maps: Float32, residues: Float32, basis: Float64, q: Float64, threads: int) -> None:
-    """Take what a block of columns explains out of the residues."""
+    """Subtract a block of columns from the residuals."""
 
     def work(start: int, stop: int) -> None:
         moved = np.einsum("vrj,fr->vfj", basis[start:stop], q, optimize=True)

@@ -1,20 +1,20 @@
-"""Poses that move many joints at once, as scans do: what each joint has to do with them.
+"""Poses that move many joints at once, such as scans, split into contributions of single joints and of pairs.
 
-The displacement of a vertex is taken for a sum of what its joints do, and a little of what pairs of neighbours do:
+The displacement of a vertex is modelled as a sum over its joints, with small terms for pairs of neighbouring joints:
 
     u_v(pose) = sum_j f_jv(s_j) + sum_jk g_jkv(s_j, s_k)
 
-Of all such sums that meet the poses, up to a ridge, that one is taken whose parts are smallest in the norm of these
-kernels (a Gaussian process with independent parts):
+Of all sums that interpolate the poses, up to a ridge, the solution is the one with the smallest norm in these kernels
+(a Gaussian process with independent parts):
 
     f_jv:   m_jv^2 (phi(|s, s'|) - phi(|s|) phi(|s'|)),    which is zero at rest
     g_jkv:  PAIR m_jv m_kv times the shapes of a pair (`deform/joint_rbf.py`), at unit size on average
 
-m_jv in 0 … 1 says how near vertex v is to joint j (`additive_poses.py`). With K_v the sum of all kernels at the poses
-and c_v = (K_v + ridge)^-1 u_v, a part is its own kernel times c_v. Parts are then sampled at some settings that were
-seen, as if each joint had been moved alone. Radius and ridge are those by which poses left out are best foretold.
+m_jv in 0 … 1 is the proximity of vertex v to joint j (below). With K_v the sum of all kernels at the poses
+and c_v = (K_v + ridge)^-1 u_v, a part is its own kernel times c_v. Parts are then sampled at some observed settings, as
+if each joint had moved alone. Radius and ridge minimise the leave-one-out error.
 
-Where each joint was moved alone this gives what was seen then.
+For poses in which each joint moves alone the parts reproduce the observations.
 
 Based on: Duvenaud, Nickisch and Rasmussen, Additive Gaussian processes, 2011. Kry, James and Pai, EigenSkin, 2002, has
 it as future work: "in practice it is desirable to allow general pose sets".
@@ -34,7 +34,7 @@ from osteon.fit.eigenskin.driver_fields import DriverField, JointSettings
 __all__ = ["AdditiveFields", "neighbouring_joints", "regions_of_joints", "split_poses"]
 
 
-# How near each vertex is to each joint, 0 … 1: where a joint may have something to do with a displacement.
+# Proximity of each vertex to each joint, 0 … 1: where a joint may cause a displacement.
 #
 #     m_jv = exp(-(d / l)^2 / 2) h,      d: distance of vertex v from joint j at rest,  l: REGION of the bones that meet
 #
@@ -61,14 +61,14 @@ def regions_of_joints(rest: Float64, skin: Skin, skeleton: Skeleton, joints: Int
 
 
 def neighbouring_joints(parents: Int64, joints: Int64) -> list[tuple[int, int]]:
-    """Pairs of numbers of joints of which one hangs on the other."""
+    """Index pairs of joints of which one is the parent of the other."""
     number = {int(j): n for n, j in enumerate(joints)}
     found = [(number[int(parents[j])], n) for n, j in enumerate(joints) if int(parents[j]) in number]
     return sorted((min(pair), max(pair)) for pair in found)
 
 
 def _hops(parents: Int64) -> Int64:
-    """(b,b) steps between bones of a tree; many between trees."""
+    """(b,b) steps between bones of a tree; large between trees."""
     n = len(parents)
     hops = np.full((n, n), 2 * n, np.int64)
     np.fill_diagonal(hops, 0)
@@ -79,22 +79,22 @@ def _hops(parents: Int64) -> Int64:
     return hops
 
 
-#: Prior size of what a pair adds, squared, over that of a joint.
+#: Prior variance of a pair, relative to that of a joint.
 PAIR = 0.1
 #: Radius of pairs, radians.
 PAIR_RADIUS = 8.0
 RADII, RIDGES = (0.5, 1.0, 2.0), (1e-6, 1e-3, 1e-2, 1e-1)
-#: Settings at which a part is sampled, at most.
+#: Largest number of settings at which a part is sampled.
 SAMPLES = 8
-#: Vertices whose systems are solved at a time, and those that radius and ridge are chosen by.
+#: Vertices per block of systems, and vertices for the choice of radius and ridge.
 BLOCK, LOOKED_AT = 256, 192
-#: A joint does nothing where it is less near than this.
+#: Proximities below this count as zero.
 FAR = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class AdditiveFields:
-    """The parts of many joints, and by what they were told apart."""
+    """Fields of many joints, and the radius and ridge that split them."""
 
     fields: list[DriverField]
     radius: float
@@ -124,7 +124,7 @@ def _drivers(moved: list[int], pairs: list[tuple[int, int]]) -> list[tuple[int, 
 
 
 def _parts(near: Float64, drivers: tuple[list[int], list[tuple[int, int]]]) -> Float64:
-    """(d,v) the size of every kernel at every vertex."""
+    """(d,v) the amplitude of every kernel at every vertex."""
     moved, pairs = drivers
     alone = [near[j] ** 2 for j in moved]
     return np.stack([*alone, *(PAIR * near[j] * near[k] for j, k in pairs)])
@@ -135,10 +135,10 @@ def _kernels(settings: JointSettings, drivers: tuple[list[int], list[tuple[int, 
     out = []
     for driver in _drivers(*drivers):
         chosen = list(driver)
-        turns, axes = settings.turns[:, chosen], settings.axes[chosen]
-        shapes = driver_shapes(turns[:, None], turns[None], axes, radius if len(driver) == 1 else PAIR_RADIUS)
+        rotations, axes = settings.rotations[:, chosen], settings.axes[chosen]
+        shapes = driver_shapes(rotations[:, None], rotations[None], axes, radius if len(driver) == 1 else PAIR_RADIUS)
         if len(driver) == 1:
-            rest = driver_shapes(turns, np.array([[0.0, 0.0, 0.0, 1.0]]), axes, radius)
+            rest = driver_shapes(rotations, np.array([[0.0, 0.0, 0.0, 1.0]]), axes, radius)
             out.append(shapes - np.outer(rest, rest))
         else:
             out.append(shapes / max(float(np.diag(shapes).mean()), 1e-300))
@@ -167,7 +167,7 @@ def _chosen(
     near: Float64,
     drivers: tuple[list[int], list[tuple[int, int]]],
 ) -> tuple[float, float]:
-    """Radius and ridge that miss poses least which are left out, one at a time, at the vertices that move most."""
+    """Radius and ridge of the least leave-one-out error over the vertices that move most."""
     moves = np.einsum("pvi,pvi->v", displacements, displacements)
     looked_at = np.argsort(-moves, kind="stable")[: max(1, len(moves) // 2)]
     looked_at = np.sort(looked_at[:: max(1, len(looked_at) // LOOKED_AT)])
@@ -184,15 +184,15 @@ def _chosen(
 
 
 def _spread(settings: JointSettings, driver: tuple[int, ...]) -> Int64:
-    """Poses whose settings of a driver lie far apart, the farthest from rest first."""
+    """Poses whose settings of a driver are far apart, beginning with the farthest from rest."""
     chosen = list(driver)
     poses = np.flatnonzero(settings.moved[:, chosen].all(axis=1))
-    turns, axes = settings.turns[poses][:, chosen], settings.axes[chosen]
-    shapes = driver_shapes(turns[:, None, :1], turns[None, :, :1], axes[:1], 1.0)
+    rotations, axes = settings.rotations[poses][:, chosen], settings.axes[chosen]
+    shapes = driver_shapes(rotations[:, None, :1], rotations[None, :, :1], axes[:1], 1.0)
     if len(driver) > 1:
-        shapes = shapes * driver_shapes(turns[:, None, 1:], turns[None, :, 1:], axes[1:], 1.0)
+        shapes = shapes * driver_shapes(rotations[:, None, 1:], rotations[None, :, 1:], axes[1:], 1.0)
     rest = np.array([[0.0, 0.0, 0.0, 1.0]])
-    nearest = np.prod([driver_shapes(turns[:, [i]], rest, axes[[i]], 1.0) for i in range(len(driver))], axis=0)
+    nearest = np.prod([driver_shapes(rotations[:, [i]], rest, axes[[i]], 1.0) for i in range(len(driver))], axis=0)
     found: list[int] = []
     while len(found) < min(SAMPLES, len(poses)):
         found.append(int(nearest.argmin()))
@@ -206,4 +206,4 @@ def _field(
 ) -> DriverField:
     chosen = list(driver)
     reach = float(np.sqrt(np.einsum("qvi,qvi->qv", values, values).max(initial=0.0)))
-    return DriverField(driver, settings.turns[poses][:, chosen], settings.axes[chosen], values, reach)
+    return DriverField(driver, settings.rotations[poses][:, chosen], settings.axes[chosen], values, reach)

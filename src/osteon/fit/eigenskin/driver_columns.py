@@ -1,7 +1,7 @@
-"""Columns of drivers, of positions or of normals: fields, their components, how many of each, and functions of joints.
+"""Columns of drivers, for positions or normals: fields, components, their number, and functions of joint settings.
 
-Everything that follows from values (p,n,3) of the rest pose that are known in poses is the same for displacements of
-vertices and for differences of normals; each has its own fields, supports, components and coefficients.
+Displacements of vertices and differences of normals are both values (p,n,3) of the rest pose that are known in some
+poses and are processed alike; each has its own fields, supports, components and coefficients.
 
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2: "Although the process is shown for displacements, it applies
 similarly to the construction of linear normal corrections".
@@ -26,9 +26,9 @@ from osteon.fit.eigenskin.options import EigenSkinOptions
 __all__ = ["DriverColumns", "PosesOfJoints", "assemble_columns", "fit_columns", "limit_columns"]
 
 
-# At most so many columns a vertex, by masks that are smooth; what is left takes up what goes.
+# A limit of columns per vertex, by smooth masks; the remaining columns are refitted to the product of all columns.
 #
-# A vertex program has room for a few displacements a vertex. With m_cv the length that column c moves vertex v by in
+# A vertex program has room for a few displacements per vertex. With m_cv the length that column c moves vertex v by in
 # poses that turn all joints (root mean square), and t_v the length of the first one that there is no room for,
 #
 #     mask_cv = max(0, 1 - (max(t_v, LEAST reach_c) / m_cv)^2)
@@ -48,16 +48,16 @@ __all__ = ["DriverColumns", "PosesOfJoints", "assemble_columns", "fit_columns", 
 # 87.6, with the eighth power instead of the square 92.0, 88.6; fitted again with FADE of 1 90.4, 86.8, of 0.1 92.2,
 # 88.3, of 0.01 92.5, 88.5, but columns then end three times as steeply; with 0.1 to poses seen alone 91.9, 88.3.
 # Elastic hand, 30 columns, 4.5 a vertex: 97.3 without a limit and with any of these. How rough columns are differs by
-# less than a percent. LEAST, with five columns a joint, entries a vertex: nothing 7.5, 1/2000 5.3, 1/1000 4.9, 1/500
-# 4.5; the last leaves 0.07 points more of poses that were seen.
+# less than a percent. LEAST, with five columns per joint, entries per vertex: nothing 7.5, 1/2000 5.3, 1/1000 4.9,
+# 1/500 4.5; the last leaves 0.07 points more of poses that were seen.
 
-#: What a column must do at a vertex, of the longest displacement of its joints.
+#: Least displacement by a column at a vertex, relative to the longest displacement of its joints.
 LEAST = 1e-3
-#: How much a mask holds its column.
+#: Regularisation of a masked column.
 FADE = 0.13
-#: Of the mean square of a column, so that systems can be solved.
+#: Damping, relative to the mean square of a column.
 DAMPING = 1e-6
-#: Vertices whose systems are solved at a time.
+#: Vertices per block of systems.
 BLOCK = 1024
 
 
@@ -87,11 +87,11 @@ def _masks(columns: Float64, reach: Float64, limit: int, sizes: Float64) -> Floa
 
 
 def _fitted(columns: Float64, masks: Float64, gram: Float64, width: int) -> Float64:
-    """(r,v,3) U' of some vertices, of which each keeps at most `width` columns."""
+    """(r,v,3) U' of some vertices, each with at most `width` columns."""
     out = np.zeros_like(columns)
     if not width:
         return out
-    order = np.argsort(-masks, axis=0, kind="stable")[:width].T  # (v,width) those that are kept come first
+    order = np.argsort(-masks, axis=0, kind="stable")[:width].T  # (v,width) kept columns come first
     mask = np.take_along_axis(masks.T, order, axis=1)
     size = np.diag(gram)[order]
     held = FADE * (1 / np.where(mask > 0, mask, 1.0) ** 2 - 1) + DAMPING
@@ -106,15 +106,15 @@ def _fitted(columns: Float64, masks: Float64, gram: Float64, width: int) -> Floa
     return out
 
 
-#: As printed: one radius, and poses are met.
+#: As printed: one radius, no ridge.
 PAPER_RBF = RbfOptions((RADIUS,), (0.0,), smooth=False)
-#: Poses that turn all joints, by which columns are limited.
+#: Random poses of all joints, used to limit columns.
 IMAGINED = 256
 
 
 @dataclass(frozen=True, slots=True)
 class PosesOfJoints:
-    """How joints are turned in the poses that are learned from."""
+    """Joint settings of the training poses."""
 
     character: Character
     settings: JointSettings
@@ -128,9 +128,9 @@ class PosesOfJoints:
 
 @dataclass(frozen=True, slots=True)
 class DriverColumns:
-    """The components of all drivers, how many each keeps, and their coordinates between settings."""
+    """The components of all drivers, the number that each keeps, and their coordinates as functions of settings."""
 
-    bases: list[Eigenbasis]  # whole
+    bases: list[Eigenbasis]  # not truncated
     counts: list[int]
     functions: list[SettingsFit]
 
@@ -142,18 +142,18 @@ def fit_columns(
     threshold: float,
     choose: Callable[[list[Eigenbasis]], list[int]],
 ) -> DriverColumns:
-    """Components of values (p,n,3), each at one of the character's vertices: those numbered `places` (n,).
+    """Components of values (p,n,3) at the character's vertices `places` (n,).
 
-    Supports are where values exceed the threshold, a part of the longest of a driver.
+    The support of a driver is where its values exceed the threshold, relative to its longest.
     """
     fields = _fields(poses, values, places)
     bases = [eigendisplacements(field, threshold) for field in fields if field.reach > 0]
-    functions = [fit_settings(b.field.turns, b.coordinates, b.field.axes, poses.rbf, b.sizes) for b in bases]
+    functions = [fit_settings(b.field.rotations, b.coordinates, b.field.axes, poses.rbf, b.sizes) for b in bases]
     return DriverColumns(bases, choose(bases), functions)
 
 
 def assemble_columns(poses: PosesOfJoints, found: DriverColumns, n_places: int) -> tuple[Float64, JointRbf]:
-    """Columns (r,n,3), the first of all drivers first, within the limit a vertex; and tables of their coefficients."""
+    """Columns (r,n,3) within the limit per vertex, the first of each driver first, and tables of their coefficients."""
     settings, bases, functions = poses.settings, found.bases, found.functions
     order = sorted((k, d) for d, count in enumerate(found.counts) for k in range(count))
     columns = np.stack([np.zeros((n_places, 3)), *(bases[d].columns[k] for k, d in order)])[1:]
@@ -162,7 +162,9 @@ def assemble_columns(poses: PosesOfJoints, found: DriverColumns, n_places: int) 
     used = sorted({d for _, d in order})
     number = {d: i for i, d in enumerate(used)}
     centres = [np.zeros((0, 2, 4)), *(_two_slots(functions[d].centres) for d in used)]
-    joints = np.array([_bones(settings, bases[d]) for d in used], np.int32).reshape(-1, 2)
+    joints = np.array([[*settings.joints[list(bases[d].field.joints)], NO_JOINT][:2] for d in used], np.int32).reshape(
+        -1, 2
+    )
     tables = JointRbf(
         settings.parents,
         axes.astype(np.float32),
@@ -176,12 +178,12 @@ def assemble_columns(poses: PosesOfJoints, found: DriverColumns, n_places: int) 
     if poses.options.limit and len(columns):
         reach = np.array([bases[d].field.reach for _, d in order])
         columns = limit_columns(columns, reach, poses.options.limit, _typical(settings, tables))
-    kept = np.flatnonzero(columns.any(axis=(1, 2)))  # stronger ones may have taken all the room of a column
+    kept = np.flatnonzero(columns.any(axis=(1, 2)))  # stronger columns may have displaced a column everywhere
     return columns[kept], tables if len(kept) == len(columns) else tables.take(kept)
 
 
 def _fields(poses: PosesOfJoints, values: Float64, places: Int64) -> list[DriverField]:
-    """What joints and pairs do: as seen, or, where poses move many joints or pairs are all that is seen, split."""
+    """Fields of joints and pairs: as observed, or split where poses move many joints or a joint never moves alone."""
     character, settings, groups, options = poses.character, poses.settings, poses.groups, poses.options
     lone = {joint for pair in groups.pair for joint in pair} - set(groups.single)
     if len(groups.many) or lone:
@@ -196,25 +198,20 @@ def _fields(poses: PosesOfJoints, values: Float64, places: Int64) -> list[Driver
 
 
 def _typical(settings: JointSettings, tables: JointRbf) -> Float64:
-    """(p,r) coefficients in poses that were seen, and in others that turn every joint as it was seen somewhere."""
+    """(p,r) coefficients in the training poses, and in random combinations of their joint rotations."""
     rng = np.random.default_rng(0)
-    turns = np.zeros((IMAGINED, len(settings.joints), 4))
-    turns[..., 3] = 1.0
+    rotations = np.zeros((IMAGINED, len(settings.joints), 4))
+    rotations[..., 3] = 1.0
     for n in range(len(settings.joints)):
         seen = np.flatnonzero(settings.moved[:, n])
         if len(seen):
-            turns[:, n] = settings.turns[rng.choice(seen, IMAGINED), n]
-    both = [tables.values_at(poses, settings.joints) for poses in (settings.turns, turns)]
+            rotations[:, n] = settings.rotations[rng.choice(seen, IMAGINED), n]
+    both = [tables.values_at(poses, settings.joints) for poses in (settings.rotations, rotations)]
     return np.concatenate([a / np.sqrt(len(a)) for a in both])
 
 
-def _bones(settings: JointSettings, basis: Eigenbasis) -> list[int]:
-    bones = [int(settings.joints[n]) for n in basis.field.joints]
-    return [*bones, NO_JOINT][:2]
-
-
 def _two_slots(centres: Float64) -> Float64:
-    """(q,2,4) with a rest in place of a second joint."""
+    """(q,2,4) with the identity in place of a missing second joint."""
     out = np.zeros((len(centres), 2, 4))
     out[..., 3] = 1.0
     out[:, : centres.shape[1]] = centres

@@ -23,16 +23,16 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float64
 from osteon.fit.eigenskin.driver_fields import DriverField
-from osteon.fit.eigenskin.fit_rbf import count_ways
+from osteon.fit.eigenskin.fit_rbf import count_axes
 from osteon.fit.eigenskin.options import EigenSkinOptions
 
 __all__ = ["Eigenbasis", "choose_counts", "choose_normal_counts", "eigendisplacements", "left_by_counts"]
 
 #: The threshold of a pair's support over that of a joint's.
 PAIR_THRESHOLD = 0.5
-#: Components shorter than this part of the first are rounding.
+#: Components shorter than this, relative to the first, are rounding.
 NOTHING = 1e-10
-#: Squares below this part of all are rounding of the poses; where not all are taken, none of these is.
+#: Squares below this fraction of the total are rounding and are skipped unless all components are kept.
 ROUNDING = 1e-10
 
 
@@ -52,17 +52,17 @@ class Eigenbasis:
 
     @property
     def ways(self) -> int:
-        """Axes about which a joint was seen turning: as many joints in one."""
-        return 1 if self.field.axes.any() else count_ways(self.field.turns[:, 0])
+        """Number of axes about which a joint rotates; each counts as a joint."""
+        return 1 if self.field.axes.any() else count_axes(self.field.rotations[:, 0])
 
     @property
     def sizes(self) -> Float64:
-        """(k,) lengths of the columns: what an error of their coordinates costs."""
+        """(k,) lengths of the columns: the cost of an error in their coordinates."""
         return np.asarray(np.sqrt(np.einsum("kvi,kvi->k", self.columns, self.columns)))
 
 
 def eigendisplacements(field: DriverField, threshold: float) -> Eigenbasis:
-    """The components of a field where it exceeds the threshold, a part of the driver's reach."""
+    """The components of a field where it exceeds the threshold, relative to the driver's reach."""
     part = threshold * (PAIR_THRESHOLD if len(field.joints) > 1 else 1.0)
     lengths = np.sqrt(np.einsum("qvi,qvi->qv", field.values, field.values).max(axis=0))
     support = lengths > part * field.reach
@@ -77,7 +77,7 @@ def eigendisplacements(field: DriverField, threshold: float) -> Eigenbasis:
 
 
 def choose_counts(bases: list[Eigenbasis], options: EigenSkinOptions) -> list[int]:
-    """How many eigendisplacements each driver keeps."""
+    """The number of eigendisplacements of each driver."""
     if options.max_error:
         return _share_out(bases, sum(len(basis.singular) for basis in bases), options.max_error)
     if options.total:
@@ -86,7 +86,7 @@ def choose_counts(bases: list[Eigenbasis], options: EigenSkinOptions) -> list[in
 
 
 def choose_normal_counts(bases: list[Eigenbasis], displacements: int, options: EigenSkinOptions) -> list[int]:
-    """How many eigennormals each driver keeps: as many as are asked for, or as there are eigendisplacements."""
+    """The number of eigennormals of each driver: as requested, or as many as eigendisplacements."""
     if options.eigennormals is not None:
         wanted = options.eigennormals
         return _by_joints(bases, wanted, wanted if options.per_pair else 0, options)
@@ -96,7 +96,7 @@ def choose_normal_counts(bases: list[Eigenbasis], displacements: int, options: E
 
 
 def _by_joints(bases: list[Eigenbasis], per_joint: int, per_pair: int, options: EigenSkinOptions) -> list[int]:
-    """So many for each axis of a joint and for each pair; as many in all, each where it helps most."""
+    """Equal numbers for each axis of a joint and for each pair; their total is redistributed to where it helps most."""
     if options.preset == "paper":
         return [min(per_joint, len(basis.singular)) for basis in bases]
     equal = [per_pair if basis.is_pair else per_joint * basis.ways for basis in bases]
@@ -106,7 +106,7 @@ def _by_joints(bases: list[Eigenbasis], per_joint: int, per_pair: int, options: 
 
 
 def _share_out(bases: list[Eigenbasis], most: int, max_error: float = 0.0) -> list[int]:
-    """Up to so many columns, each where it takes most away, until what is left is the part `max_error` of it all."""
+    """Up to `most` columns, largest gain first, until the relative residual is `max_error`."""
     counts, left, whole = [0] * len(bases), _squares(bases), _squares(bases)
     gains = [(float(d), i) for i, basis in enumerate(bases) for d in basis.singular**2]
     if most < len(gains):
@@ -119,7 +119,7 @@ def _share_out(bases: list[Eigenbasis], most: int, max_error: float = 0.0) -> li
 
 
 def left_by_counts(bases: list[Eigenbasis], counts: list[int]) -> float:
-    """What so many columns leave of the fields, as a part of their length."""
+    """Relative residual of the fields with these numbers of columns."""
     kept = sum(float((basis.singular[:n] ** 2).sum()) for basis, n in zip(bases, counts, strict=True))
     whole = _squares(bases)
     return float(np.sqrt(max(whole - kept, 0.0) / whole)) if whole > 0 else 0.0

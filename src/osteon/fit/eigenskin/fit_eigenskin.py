@@ -2,9 +2,9 @@
 
     minimise over U, a:   sum_p || u^p - sum_j sum_k a_jk(s_j^p) U_jk ||^2,     k few, U_jk zero off the support of j
 
-u^p is what the skin misses in pose p, taken back to the rest pose; s_j^p is how joint j is turned there. In steps:
-settings of the joints - displacements - fields of joints and of pairs - supports and components - as many as wanted,
-at most so many a vertex - radial basis functions of the settings - the same of normals.
+u^p is the error of the skin in pose p, transformed to the rest pose; s_j^p is the rotation of joint j there. Steps:
+joint settings - displacements - fields of joints and pairs - supports and components - selection, with a limit per
+vertex - radial basis functions of the settings - the same for normals.
 
 Based on: Kry, James and Pai, EigenSkin: Real Time Large Deformation Character Skinning in Hardware, 2002, section 2.
 Differs from the paper, beyond what `--preset paper` does: pairs of joints (`driver_fields.py`), poses that move many
@@ -32,7 +32,7 @@ from osteon.fit.eigenskin.rest_displacements import RestDisplacements, normal_di
 
 __all__ = ["EigenSkinFit", "KnownPoses", "fit_eigenskin"]
 
-#: How far a vertex may be off where no joint turns, of the diagonal.
+#: Largest distance of a vertex where no joint rotates, relative to the diagonal.
 AT_REST = 1e-2
 
 
@@ -43,7 +43,7 @@ class KnownPoses:
     frames: Float32  # (p,v,3)
     transforms: Float64  # (p,b,3,4) posed_from_rest
     names: tuple[str, ...]  # (p,)
-    hinges: Float64  # (b,3) axes of joints that are known to be hinges, else zero
+    hinges: Float64  # (b,3) axes of known hinges, else zero
 
     def __post_init__(self) -> None:
         n, n_bones = len(self.names), len(self.hinges)
@@ -62,17 +62,17 @@ class KnownPoses:
 
 @dataclass(frozen=True, slots=True)
 class EigenSkinFit:
-    """What was learned, and from what."""
+    """A fitted EigenSkin and its training data."""
 
     displacement: EigenSkin
-    settings: JointSettings  # of the poses that were learned from
+    settings: JointSettings  # of the training poses
     groups: PoseGroups
     observed: RestDisplacements
-    bases: list[Eigenbasis]  # of all drivers, whole
-    counts: list[int]  # columns that each driver keeps
-    functions: list[SettingsFit]  # coordinates of each driver between its settings
-    normals: DriverColumns | None  # the same of normals, where there are any
-    left_out: tuple[str, ...]  # poses that the preset has no use for
+    bases: list[Eigenbasis]  # of all drivers, not truncated
+    counts: list[int]  # columns of each driver
+    functions: list[SettingsFit]  # coordinates of each driver as functions of its settings
+    normals: DriverColumns | None  # the same for normals, if there are any
+    left_out: tuple[str, ...]  # poses that the preset does not use
 
 
 def fit_eigenskin(
@@ -85,7 +85,7 @@ def fit_eigenskin(
     """Learn displacements of the character's rest pose that follow its joints."""
     options = options or EigenSkinOptions()
     _check(character, poses)
-    assert character.skeleton is not None  # or else it was refused
+    assert character.skeleton is not None  # checked above
     report_progress(progress, "settings", 0.0)
     whole = find_settings(poses.transforms, character.skeleton.parents, poses.names, poses.hinges)
     chosen, left_out = _usable(whole, options)
@@ -110,7 +110,7 @@ def fit_eigenskin(
 
 
 def _normals(joints: PosesOfJoints, poses: KnownPoses, found: DriverColumns) -> DriverColumns | None:
-    """Eigennormals; None where none are wanted, or nothing is shaded."""
+    """Eigennormals; None if none are requested or the mesh has no normals."""
     mesh, options = joints.character.mesh, joints.options
     if options.eigennormals == 0 or mesh.asset.faceted or not len(mesh.faces):
         return None
@@ -147,7 +147,7 @@ def _check(character: Character, poses: KnownPoses) -> None:
 
 
 def _check_still(character: Character, poses: KnownPoses, settings: JointSettings) -> None:
-    """Refuse a mesh that is not at rest in a pose that turns no joint: nobody said how it is turned."""
+    """Refuse a pose without joint rotations whose mesh is not at rest: its rotations are missing."""
     still = np.flatnonzero(~settings.moved.any(axis=1))
     rest = character.mesh.rest.astype(np.float64)
     for p in still.tolist():
@@ -160,7 +160,7 @@ def _check_still(character: Character, poses: KnownPoses, settings: JointSetting
 
 
 def _usable(settings: JointSettings, options: EigenSkinOptions) -> tuple[Int64, tuple[str, ...]]:
-    """Numbers of poses to learn from, and names of those that the preset has no use for."""
+    """Indices of the training poses, and names of those that the preset does not use."""
     moving = settings.moved.sum(axis=1)
     used = (moving == 1) if options.preset == "paper" else (moving > 0)
     if not used.any():

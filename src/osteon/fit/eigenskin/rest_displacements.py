@@ -1,11 +1,11 @@
-"""What is missing from a skin in known poses, taken back to the rest pose.
+"""Errors of a skin in known poses, transformed to the rest pose: displacements of vertices, differences of normals.
 
     u_v^p = A_v^p^-1 (x_v^p - t_v^p) - p_v,      A | t the blend of vertex v in pose p         (section 2.2)
 
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2.2 and figure 2.
-Differs from the paper: where a blend nearly collapses its inverse would make any displacement huge. Singular values
-below `FLATTEST` count as that, so that a displacement is at most 1 / FLATTEST as long as what is missing; such blends
-are counted. All others are inverted exactly, so that observed poses are met.
+Differs from the paper: the inverse of a nearly collapsed blend would make displacements huge. Singular values are
+bounded below by `FLATTEST`, so that a displacement is at most 1 / FLATTEST as long as the error; such blends are
+counted. All others are inverted exactly, so that training poses are reproduced.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from osteon.deform.pose import blends_of
 __all__ = ["PoseNormals", "RestDisplacements", "bounded_inverse", "normal_differences", "rest_displacements"]
 
 
-#: Singular values of a blend, over the size at which the body plays, that are as good as none.
+#: Lower bound of the singular values of a blend, relative to the size at which the body plays.
 FLATTEST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class RestDisplacements:
-    """Displacements of the rest pose that lead to observed poses."""
+    """Displacements of the rest pose that reproduce observed poses."""
 
     values: Float64  # (p,v,3)
     bounded: int  # blends, over all poses and vertices, whose inverse was bounded
@@ -61,38 +61,38 @@ def bounded_inverse(linear: Float64, floor: float) -> tuple[Float64, int, float]
     return inverse, int((s[:, 2] < floor).sum()), float(s[:, 2].min(initial=np.inf))
 
 
-# What is missing from the normals that a skin shows in known poses, taken back to the rest pose.
+# Errors of a skin's normals in known poses, transformed to the rest pose.
 #
 #     d_n^p = |F n~| F^-1 n^p - n~
 #
 # F is the linear part of the blend of a normal's vertex in pose p, n~ the normal at rest and n^p as the pose has it:
 # with n~ + d players, which show F (n~ + d) at unit length, show n^p. From d eigennormals are made as
-# eigendisplacements are from displacements (`driver_columns.py`). A mesh with several normals a vertex has a d for each
-# of them.
+# eigendisplacements are from displacements (`driver_columns.py`). A mesh with several normals per vertex has a d for
+# each of them.
 #
 # Based on: Kry, James and Pai, EigenSkin, 2002, section 2: "it applies similarly to the construction of linear normal
 # corrections".
 # Differs from the paper, beyond what `--preset paper` does: supports of normals have a quarter of the threshold.
 #
-# Notes, built-in hand, two columns a joint, limit 10, mean degrees in poses unseen: none 4.52; sharing the coefficients
-# of the displacements 0.55; 81 of their own 0.50, with a quarter of the threshold 0.47; 121 of their own 0.49; without
-# a limit 0.43 and, with a quarter of the threshold, 0.37. Elastic hand: none 2.52, shared 0.12, a quarter of the
-# threshold 0.10. With `--preset paper`, whose supports are of 4 %, shared ones are closer: 1.06 and 1.22, 0.33 and
-# 0.44.
+# Notes, built-in hand, two columns per joint, limit 10, mean degrees in poses unseen: none 4.52; sharing the
+# coefficients of the displacements 0.55; 81 of their own 0.50, with a quarter of the threshold 0.47; 121 of their own
+# 0.49; without a limit 0.43 and, with a quarter of the threshold, 0.37. Elastic hand: none 2.52, shared 0.12, a quarter
+# of the threshold 0.10. With `--preset paper`, whose supports are of 4 %, shared ones are closer: 1.06 and 1.22, 0.33
+# and 0.44.
 
 
 @dataclass(frozen=True, slots=True)
 class PoseNormals:
-    """The normals that a mesh should be shaded with, in any pose of its vertices."""
+    """The true normals of a mesh in any pose of its vertices."""
 
     source: SourceNormals
-    group: Int32  # (n,) of each normal of the mesh; -1 where no triangle has it
+    group: Int32  # (n,) row of each normal of the mesh in the source; -1 for unused normals
 
     @staticmethod
     def of(mesh: Mesh) -> PoseNormals:
-        """Normals of its own go along with the surface; smooth ones are made anew in every pose."""
+        """Authored normals move with the surface; smooth ones are computed in every pose."""
         own = mesh.asset.normals
-        # Where a mesh has no normals of its own each vertex is shaded by its triangles, doubled ones too.
+        # Without authored normals each vertex, also a duplicate, is shaded by its own triangles.
         welded = np.arange(mesh.n_vertices, dtype=np.int32) if own is None else weld_points(mesh.rest)[1]
         source = SourceNormals.of(mesh, welded, own)
         group = np.full(mesh.n_normals, -1, np.int32)

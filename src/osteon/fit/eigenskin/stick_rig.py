@@ -1,6 +1,6 @@
 """A rig from a mesh and a stick skeleton: a bone for each joint that carries sticks, weights by distance or heat.
 
-A joint turns all sticks that begin at it, so that these are one bone of the rig; joints at the ends carry nothing.
+A joint rotates all sticks that begin at it, so these are one bone of the rig; end joints carry no bone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from osteon.fit.skin.bone_weights import distance_weights, heat_weights, stronge
 
 __all__ = ["carrying_joints", "rig_of_sticks"]
 
-#: Of heat (`bone_weights.py`).
+#: Softness of heat weights (`fit/skin/bone_weights.py`).
 SOFTNESS = 1.5
 
 
 def carrying_joints(sticks: StickSkeleton) -> Int64:
-    """Joints from which sticks lead away from the root, ascending: the bones of the rig."""
+    """Joints with child sticks, ascending: the bones of the rig."""
     return np.unique(sticks.tree.head).astype(np.int64)
 
 

@@ -41,12 +41,12 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.solve_bones import solve_from_moments
 
-__all__ = ["ANIMATION_SPACE_FIT", "fit_animation_space", "settle_animation_space"]
+__all__ = ["ANIMATION_SPACE_FIT", "fit_animation_space", "refit_animation_space_bones"]
 
-#: u, in the problem's units; not of the bounding box, which depends on how the scene lies.
+#: u, in problem units; the bounding box would depend on the orientation of the scene.
 OFFSET = 0.1
-#: Rounds that settle the bones of a given deformer, and sweeps of each.
-SETTLE_ROUNDS = 8
+#: Rounds of bones for a fixed deformer, and sweeps per round.
+REFIT_ROUNDS = 8
 SWEEPS = 10
 
 
@@ -58,16 +58,16 @@ def fit_animation_space(
     *,
     groups: IntArray | None = None,
 ) -> RidgeFit:
-    """Animation Space for bones (f,b,3,4) in the problem's units, from a linear blend skin of the same bones."""
+    """Fit Animation Space to bones (f,b,3,4) in problem units, from a linear blend skin of the same bones."""
     options = options or RidgeOptions()
     if options.reference != "bone":
-        raise OptionError("reference: Animation Space weighs no entries of matrices, so it has no axes; omit it")
+        raise OptionError("reference: Animation Space has no weights per matrix entry, so it has no axes; omit it")
     return fit_slots(problem, transforms, ssd, _System.make, options, groups)
 
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """Equations of Animation Space: all three coordinates of a vertex in one system."""
+    """Equations of Animation Space: one system for all three coordinates of a vertex."""
 
     rows_a_pose: ClassVar[int] = 3
 
@@ -104,7 +104,7 @@ class _System:
     def deformer(self, weights: Float64 | None, coefficients: Float64) -> Deformer:
         n_slots = self.bones.shape[1]
         slots = coefficients.reshape(len(coefficients), n_slots, 4)
-        slots = slots - slots.mean(axis=1, keepdims=True)  # what rounding left of it, under a weak pull
+        slots = slots - slots.mean(axis=1, keepdims=True)  # remove the rounding that a weak regularisation leaves
         start = 1 / n_slots if weights is None else weights
         offsets = self.rest_scale * OFFSET * slots[..., 1:]
         return AnimationSpace(
@@ -112,12 +112,14 @@ class _System:
         )
 
 
-def settle_animation_space(problem: FitProblem, deformer: AnimationSpace, transforms: Float64, threads: int) -> Float64:
-    """Bones (f,b,3,4) of the same kind as `transforms` for weights and offsets that stay as they are."""
+def refit_animation_space_bones(
+    problem: FitProblem, deformer: AnimationSpace, transforms: Float64, threads: int
+) -> Float64:
+    """Bones (f,b,3,4) of the same type as `transforms` for fixed weights and offsets."""
     zz, zx = _moments(problem, deformer, transforms.shape[1])
     bone_type = bone_type_of(transforms)
     axes = axes_of_bones(transforms) if bone_type == "scaled" else None
-    for _ in range(SETTLE_ROUNDS):
+    for _ in range(REFIT_ROUNDS):
         transforms = solve_from_moments(zz, zx, transforms, bone_type, axes=axes, sweeps=SWEEPS, threads=threads)
     return transforms
 
@@ -134,14 +136,14 @@ def _moments(problem: FitProblem, deformer: AnimationSpace, n_bones: int) -> tup
 
 
 class _AnimationSpaceFit:
-    """The family's line in the registry."""
+    """`FamilyFit` of Animation Space."""
 
     def fit(self, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
         return fit_given_bones(fit_animation_space, problem, transforms, options)
 
-    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+    def refit_bones(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
         assert isinstance(deformer, AnimationSpace)
-        return settle_animation_space(problem, deformer, transforms, threads)
+        return refit_animation_space_bones(problem, deformer, transforms, threads)
 
 
 ANIMATION_SPACE_FIT = _AnimationSpaceFit()

@@ -9,17 +9,17 @@ Both are quadratic in b, so the slope along a change c of b is (N'(b, c) - (y - 
 Weights, vertex by vertex: y does not change when all weights grow alike, so sum_k w_k J_k = 0, and with e = y - x the
 linearised error of other weights u is sum_k u_k (e + J_k): the same small problem on the simplex as for linear blending
 (forward_selection.py), G_kl = sum_f (e + J_k).(e + J_l). A step that does not lower the error is halved.
-Bones, frame by frame: a small screw (omega, tau) before each bone, its own 6 unknowns, by Gauss and Newton.
-A round that does not lower the error is taken back, and damping grows.
+Bones, frame by frame: Gauss-Newton for a small screw (omega, tau) before each bone, 6 unknowns each.
+A step that does not lower the error is rejected, and damping grows.
 
 | symbol | name |
 | --- | --- |
 | q, b   | screws (f,b,8); blended (8), x y z w of the real part, then of the dual part |
 | N', D' | slope_along |
-| omega, tau | six unknowns of a bone: turn about the origin, shift |
+| omega, tau | six unknowns of a bone: rotation about the origin, translation |
 
 Based on: L. Kavan et al., Skinning with dual quaternions, 2007, for the blend. The fit is ours.
-Candidates are the bones that linear blending would take with one influence more; the smallest is then dropped.
+Candidates are the bones of linear blending with one influence more; the smallest is then dropped.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_rows
 
-__all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "settle_dual_quaternion"]
+__all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "refit_dual_quaternion_bones"]
 
-#: Steps of one vertex, and how often a step is halved.
+#: Steps per vertex, and largest number of halvings of a step.
 STEPS = 4
 HALVINGS = 5
-#: A step must lower the error by this fraction to go on.
+#: Iteration stops when a step lowers the error by less than this fraction.
 WORTH_A_STEP = 1e-4
-#: Damping of the bones' steps, of the diagonal of the normal equations.
+#: Least and largest damping of the bones' steps, relative to the diagonal of the normal equations.
 DAMPING = (1e-4, 1e4)
 BLOCK = 256
-#: Candidates besides those that are kept.
+#: Candidates in addition to those kept.
 SPARE = 1
-#: Rounds that settle the bones of given weights.
-SETTLE_ROUNDS = 6
-#: Vertices that take part while the bones move.
+#: Rounds of bones for fixed weights.
+REFIT_ROUNDS = 6
+#: Vertices in the rounds of bones.
 SAMPLE = 2_000
 
 
@@ -101,7 +101,7 @@ def _slope_along(point: Float64, b: Float64, c: Float64, moved: Float64, D: floa
 
 @kernel_as_met
 def _signed(screw: Float64, b: Float64, scale: float, out: Float64) -> None:
-    """out (8): a bone's screw times `scale`, on the side of the blend."""
+    """out (8): a bone's screw times `scale`, with the sign of the blend's hemisphere."""
     side = screw[0] * b[0] + screw[1] * b[1] + screw[2] * b[2] + screw[3] * b[3]
     for i in range(8):
         out[i] = -scale * screw[i] if side < 0 else scale * screw[i]
@@ -146,7 +146,7 @@ def _linearised(point: Float64, target: Float32, screws: Float64, bones: Int64, 
 def _weigh(
     points: Float64, targets: Float32, screws: Float64, bones: Int64, now: tuple[int, int, int], w: Float64, e: Float64
 ) -> None:
-    """New weights of some vertices (start, stop, and how many steps at most), in place, and their squared errors."""
+    """New weights of vertices start … stop in at most `steps` steps, in place, and their squared errors."""
     start, stop, steps = now
     n = bones.shape[1]
     gram, ones, best, step = np.zeros((1, n, n)), np.ones((1, n)), np.empty((1, n)), np.empty((1, n))
@@ -235,11 +235,11 @@ def _frame_error(points: Float64, targets: Float32, screws: Float64, bones: Int6
 
 @kernel_as_met
 def _small_screw(q: Float64, axis: int, out: Float64) -> None:
-    """out (8) = the change of q by a unit turn (axis 0 … 2) or shift (axis 3 … 5) before it, times two."""
+    """out (8) = twice the change of q by a unit rotation (axis 0 … 2) or translation (axis 3 … 5) before it."""
     out[:] = 0.0
     i = axis % 3
     j, k = (i + 1) % 3, (i + 2) % 3
-    first = 4 if axis >= 3 else 0  # a shift takes the real part into the dual part
+    first = 4 if axis >= 3 else 0  # a translation maps the real part into the dual part
     out[first + i] = q[3]
     out[first + j] = -q[k]
     out[first + k] = q[j]
@@ -253,7 +253,7 @@ def _small_screw(q: Float64, axis: int, out: Float64) -> None:
 
 @dataclass(slots=True)
 class _State:
-    """Screws and influences as they stand."""
+    """Current screws and influences."""
 
     screws: Float64  # (f,b,8)
     bones: Int64  # (v,k)
@@ -283,12 +283,12 @@ def fit_dual_quaternion(problem: FitProblem, transforms: Float64, options: Model
     return ModelFit(DualQuaternion(skin), moved, whole.errors, report)
 
 
-def settle_dual_quaternion(problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
-    """Rigid bones (f,b,3,4) for weights that stay as they are."""
+def refit_dual_quaternion_bones(problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+    """Rigid bones (f,b,3,4) for fixed weights."""
     skin = deformer.bone_weights()
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
     state = _State(dual_quaternions_from_transforms(transforms), bones, weights, np.empty(len(bones)))
-    for _ in range(SETTLE_ROUNDS):
+    for _ in range(REFIT_ROUNDS):
         _solve_bones(problem, state, threads)
     return transforms_from_dual_quaternions(state.screws)
 
@@ -314,11 +314,11 @@ def _refine_bones(problem: FitProblem, whole: _State, options: ModelFitOptions) 
 
 
 def _start(problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> _State:
-    """More candidates than are asked for, with their linear weights."""
+    """SPARE candidates more than requested, with their linear weights."""
     n_candidates = min(MAX_INFLUENCES, options.influences + SPARE, transforms.shape[1])
     linear = select_influences(problem, transforms, n_candidates, thorough=True, threads=options.threads)
     dense = linear.dense(transforms.shape[1])
-    # Slots that linear blending leaves empty get the bones that come closest alone: screws may need them.
+    # Slots that linear blending leaves empty get the bones of the least single-bone error.
     rank = np.where(dense > 0, -dense, squared_errors(problem, transforms, options.threads))
     chosen = np.argsort(rank, axis=1, kind="stable")[:, :n_candidates].astype(np.int64)
     found = np.ascontiguousarray(np.take_along_axis(dense, chosen, axis=1))
@@ -336,7 +336,7 @@ def _solve_weights(problem: FitProblem, state: _State, steps: int, threads: int)
 
 
 def _keep_largest(state: _State, influences: int) -> None:
-    """Only the largest weights of each vertex, scaled to one."""
+    """Keep the largest weights of each vertex, normalised."""
     order = np.argsort(-state.weights, axis=1, kind="stable")[:, :influences]
     state.bones = np.ascontiguousarray(np.take_along_axis(state.bones, order, axis=1))
     weights = np.take_along_axis(state.weights, order, axis=1)
@@ -344,7 +344,7 @@ def _keep_largest(state: _State, influences: int) -> None:
 
 
 def _solve_bones(problem: FitProblem, state: _State, threads: int) -> None:
-    """One damped step of every bone in every frame; a frame that would get worse tries a shorter one, or stays."""
+    """One damped step of every bone in every frame; a frame whose error would grow gets a shorter step or none."""
 
     def work(start: int, stop: int) -> None:
         for f in range(start, stop):
@@ -370,7 +370,7 @@ def _solve_frame(problem: FitProblem, state: _State, f: int) -> Float64:
 
 
 def _stepped(screws: Float64, step: Float64) -> Float64:
-    """(b,8) screws after small ones (b,6), with unit length again."""
+    """(b,8) normalised screws after small screws (b,6)."""
     change = np.zeros_like(screws)
     column = np.empty(8)
     for b in range(len(screws)):
@@ -381,13 +381,13 @@ def _stepped(screws: Float64, step: Float64) -> Float64:
 
 
 class _DualQuaternionFit:
-    """The family's line in the registry."""
+    """`FamilyFit` of dual quaternions."""
 
     def fit(self, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
         return fit_dual_quaternion(problem, transforms, options)
 
-    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
-        return settle_dual_quaternion(problem, deformer, transforms, threads)
+    def refit_bones(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+        return refit_dual_quaternion_bones(problem, deformer, transforms, threads)
 
 
 DUAL_QUATERNION_FIT = _DualQuaternionFit()

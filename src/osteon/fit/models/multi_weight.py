@@ -1,19 +1,19 @@
-"""Twelve weights a bone of Multi-Weight Enveloping for bones that are given.
+"""Multi-Weight Enveloping, twelve weights per bone, for given bones.
 
     for each vertex and row i of its frame:
     minimise over dW   sum_f ( sum_kj (w_k + dW_kij) N_kij^f p~_j - y_i^f )^2 + lambda sum_kj (dW_kij / c_j)^2,
                        sum_k dW_kii = 0,    p~ = F_r^-1 p,    y^f = F_r^-1 (M_r^f)^-1 x^f
 
 The bones are rigid, so a deviation is as long in the frame of the reference bone as in the world. There the three rows
-are problems of their own. r is the bone of the largest weight, F_r the principal axes of what it moves and its centre:
-they turn with the scene, and which way an axis points does not matter (deform/multi_weight.py). The sum is kept exactly
+are separate problems. r is the bone of the largest weight, F_r the centre and principal axes of its vertices: they
+rotate with the scene, and the sign of an axis does not matter (deform/multi_weight.py). The sum is kept exactly
 by features less their mean over the slots, as in animation_space.py.
 
 | symbol | name |
 | --- | --- |
 | N      | matrices (b,b,f,3,4): of each bone in the frame of each other |
 | M, p, x | transforms (f,b,3,4), points, targets of the problem |
-| c      | COLUMNS: how far weights of a column may stray |
+| c      | COLUMNS: scale of the change of a column's weights |
 
 Based on: Reid and Jacka, Mesh Approximation for Animated Characters, section 2.1.3, eq. 2, and section 3.1.
 Differs from the paper: reference bones; "world" is as printed. Regularised towards the skin, the rest pose is kept.
@@ -42,7 +42,7 @@ from osteon.fit.skin.influences import Influences
 
 __all__ = ["MULTI_WEIGHT_FIT", "bone_frames", "fit_multi_weight"]
 
-#: c: the last column holds where a bone is seen from the reference bone, numbers that grow with the distance.
+#: c: the last column is the position of a bone relative to the reference bone, which grows with the distance.
 COLUMNS = np.array([1.0, 1.0, 1.0, 0.3])
 
 
@@ -54,7 +54,7 @@ def fit_multi_weight(
     *,
     groups: IntArray | None = None,
 ) -> RidgeFit:
-    """Multi-Weight for rigid bones (f,b,3,4) in the problem's units, from a linear blend skin of the same bones."""
+    """Fit Multi-Weight to rigid bones (f,b,3,4) in problem units, from a linear blend skin of the same bones."""
     return fit_slots(problem, transforms, ssd, _System.make, options or RidgeOptions(), groups)
 
 
@@ -74,16 +74,16 @@ def bone_frames(points: Float64, bones: Int64, weights: Float64, n_bones: int) -
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """Equations of Multi-Weight: the rows of a vertex's frame are systems of their own."""
+    """Equations of Multi-Weight: one system for each row of a vertex's frame."""
 
     rows_a_pose: ClassVar[int] = 1
 
     places: Float64  # (v,4) p~
     bones: Int64  # (v,k)
-    reference: Int64  # (v,) the last of the frames is the world's
+    reference: Int64  # (v,) index of a frame; the last one is the world
     matrices: Float64  # (b+1,b,f,3,4) N
     frame_from_world: Float64  # (b+1,f,3,4)
-    centers: Float64  # (f,3) what a position here lacks to be one in those frames
+    centers: Float64  # (f,3) offset from problem positions to positions in those frames
     frames: Float64  # (b,3,4) F in the units of the input
 
     @classmethod
@@ -92,7 +92,7 @@ class _System:
     ) -> _System:
         n_frames, n_bones = transforms.shape[:2]
         in_world = options.reference == "world"
-        # World axes mean the origin of the input, which the problem has moved away from in every frame.
+        # World axes refer to the origin of the input, while the problem is centred in every frame.
         moves = problem.to_input(transforms).values if in_world else transforms
         moves = moves / [1.0, 1.0, 1.0, problem.posed_scale if in_world else 1.0]
         rest = problem.points[:, :3] + (problem.rest_center / problem.posed_scale if in_world else 0)
@@ -136,7 +136,7 @@ class _System:
     def deformer(self, weights: Float64 | None, coefficients: Float64) -> Deformer:
         n_vertices, n_slots = self.bones.shape
         twelve = coefficients.reshape(n_vertices, 3, n_slots, 4).transpose(0, 2, 1, 3) * COLUMNS
-        for i in range(3):  # what rounding left of these sums, under a weak pull
+        for i in range(3):  # remove the rounding that a weak regularisation leaves
             twelve[:, :, i, i] -= twelve[:, :, i, i].mean(axis=1, keepdims=True)
         twelve += np.eye(3, 4) / n_slots if weights is None else weights[:, :, None, None]
         n_bones = len(self.frames)
@@ -150,13 +150,13 @@ class _System:
 
 
 class _MultiWeightFit:
-    """The family's line in the registry."""
+    """`FamilyFit` of Multi-Weight Enveloping."""
 
     def fit(self, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
         return fit_given_bones(fit_multi_weight, problem, transforms, options)
 
-    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
-        """The bones of the linear blend skin stay: weights of entries were fitted to such bones."""
+    def refit_bones(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+        """The bones of the linear blend skin, which the weights were fitted to, unchanged."""
         return transforms
 
 

@@ -88,7 +88,7 @@ class FamilyFit(Protocol):
         """Fit the family's data and refine the bones (f,b,3,4, in problem units) with it."""
         ...
 
-    def settle(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
+    def refit_bones(self, problem: FitProblem, deformer: Deformer, transforms: Float64, threads: int) -> Float64:
         """(f,b,3,4) bones for a fixed deformer, from a first guess."""
         ...
 

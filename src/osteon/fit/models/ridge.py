@@ -1,13 +1,13 @@
-"""Ridge regression of many small systems at once, for every pull, and what it makes of rows that it has not seen.
+"""Ridge regression of many small systems at once, for every strength, with exact residuals of held-out rows.
 
     for each system:   minimise over c   || Phi c - y ||^2 + lambda || c ||^2
 
-One eigendecomposition a system, of Phi Phi' or of Phi' Phi, whichever is smaller, serves all lambdas and all rows left
-out. With H = Phi (Phi'Phi + lambda)^-1 Phi' the deviation of rows g from a fit that has not seen them is
+One eigendecomposition per system, of Phi Phi' or Phi' Phi, whichever is smaller, serves all lambdas and all held-out
+rows. With H = Phi (Phi'Phi + lambda)^-1 Phi' the deviation of rows g from a fit without them is
 
     e_g = (1 - H_gg)^-1 r_g,    r = y - H y
 
-and no fit is done anew. With Phi Phi' = U s U' this is e_g = (G_gg)^-1 (G y)_g, G = U (s + lambda)^-1 U'. With
+without a new fit. With Phi Phi' = U s U' this is e_g = (G_gg)^-1 (G y)_g, G = U (s + lambda)^-1 U'. With
 Phi'Phi = V s V' and Q = Phi V it is H_gg = Q_g (s + lambda)^-1 Q_g'; where g has more rows than there are unknowns, by
 Woodbury, e_g = r_g + Q_g (s + lambda - Q_g'Q_g)^-1 Q_g' r_g.
 
@@ -39,7 +39,7 @@ __all__ = ["RidgePath", "solve_ridge"]
 
 
 def solve_ridge(features: Float64, targets: Float64, pull: float) -> Float64:
-    """(n,p) the solutions of systems (n,m,p) for one pull; an infinite one gives zeros."""
+    """(n,p) the solutions of systems (n,m,p) for one lambda; zero for an infinite one."""
     n_rows, n_unknowns = features.shape[1:]
     if np.isinf(pull):
         return np.zeros((len(features), n_unknowns))
@@ -51,7 +51,7 @@ def solve_ridge(features: Float64, targets: Float64, pull: float) -> Float64:
 
 @dataclass(frozen=True, slots=True)
 class RidgePath:
-    """Systems with their eigendecomposition: all that is asked of them afterwards is cheap."""
+    """Systems with their eigendecomposition, which makes solutions for many lambdas cheap."""
 
     features: Float64  # (n,m,p)
     values: Float64  # (n,q) eigenvalues, none below zero
@@ -68,7 +68,7 @@ class RidgePath:
         return cls(features, np.maximum(values, 0), vectors, vectors if is_dual else features @ vectors, is_dual)
 
     def solution(self, targets: Float64, pull: float) -> Float64:
-        """(n,p) c for one pull."""
+        """(n,p) c for one lambda."""
         inner = self._turned(targets) / (self.values + pull)
         if self.is_dual:
             return _times(self.features.swapaxes(1, 2), _times(self.rows, inner))
@@ -80,7 +80,7 @@ class RidgePath:
         return pull * kept if self.is_dual else targets - kept
 
     def left_out(self, targets: Float64, rows: Int64, pulls: Sequence[float]) -> Iterator[Float64]:
-        """(n,g) y - Phi c of some rows for every pull, for c that has not seen them."""
+        """(n,g) y - Phi c of some rows for every lambda, with c fitted without them."""
         some, turned = self.rows[:, rows], self._turned(targets)
         for pull in pulls:
             weights = 1 / (self.values + pull)

@@ -1,20 +1,20 @@
-"""Families that are linear in what their slots hold, fitted vertex by vertex to bones that are given.
+"""Families that are linear in the contents of their slots, fitted vertex by vertex to given bones.
 
     for each vertex:   minimise over c   sum_f || Phi_f c - (x^f - start^f) ||^2 + lambda || c ||^2
 
-c is what a slot holds more than where it starts: the linear blend skin ("ssd"), or slots that hold nothing but what
-keeps the rest pose ("zero", the paper's). A family says what Phi is (`SlotSystem`). One lambda serves all vertices: the
-one with the least deviation of poses that took no part. What they are started from must not have seen them either, so
-the skin is fitted anew for every fold, with the other poses alone; the rest is exact without a fit (ridge.py).
+c is the change of a slot from its start: the linear blend skin ("ssd"), or the least contents that keep the rest pose
+("zero", the paper's). A family defines Phi (`SlotSystem`). All vertices share one lambda, that of the least deviation
+of held-out poses. The start must not include these either, so the skin is refitted for every fold, with the other poses
+alone; the remaining held-out residuals are exact without a fit (ridge.py).
 
 | symbol | name |
 | --- | --- |
-| Phi    | features (n,s,m,p): s separate systems of m equations a vertex |
+| Phi    | features (n,s,m,p): s separate systems of m equations per vertex |
 | lambda | pull |
 | x      | targets of the problem |
 
 Based on: Reid and Jacka, Mesh Approximation for Animated Characters, sections 3.1 and 4, figure 3.
-Differs from the paper: started from a skin, which generalises better; lambda by leaving out poses, not by hand.
+Differs from the paper: started from a skin, which generalises better; lambda by leaving out poses, not manually.
 
 Notes. 25 rigid bones, 10 poses seen (4 of horseposes and cheburashka, 3 of the cow); RMS of the others over that of the
 skin with 4 influences >= 0, and in brackets the angle of normals over its.
@@ -60,28 +60,28 @@ from osteon.fit.skin.influences import MAX_INFLUENCES, Influences, select_influe
 
 __all__ = ["RidgeFit", "RidgeOptions", "SlotSystem", "Sweep", "fit_given_bones", "fit_slots", "fold_labels"]
 
-#: Numbers of features of a block of vertices, so that memory is bounded.
+#: Features per block of vertices, which bounds the memory.
 BLOCK_NUMBERS = 2_000_000
-#: Poses are left out in at most so many runs of neighbours: frames of one clip are much alike.
+#: Largest number of folds; each holds out a run of neighbouring poses, because frames of one clip are similar.
 FOLDS = 10
-#: Deviations that differ by no more than this part are alike.
+#: Deviations that differ by at most this fraction are equal.
 ALIKE = 1e-3
-#: A gain on poses left out below this part is chance: cheburashka's, of 1.1 %, was a loss of 0.5 % on unseen poses.
+#: A gain on held-out poses below this part is chance: cheburashka's, of 1.1 %, was a loss of 0.5 % on unseen poses.
 WORTH = 0.012
-#: Vertices that decide about lambda.
+#: Vertices in the choice of lambda.
 SAMPLE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class RidgeOptions:
-    """How a family is fitted to given bones."""
+    """Options of the fit of a family to given bones."""
 
-    towards: Literal["ssd", "zero"] = "ssd"  # where an infinite pull leads
-    slots: int = 8  # bones a vertex, 1 … 8
-    pull: float | None = None  # lambda > 0, in the problem's units; None: the best of `pulls` for poses left out
+    towards: Literal["ssd", "zero"] = "ssd"  # the limit of an infinite lambda
+    slots: int = 8  # bones per vertex, 1 … 8
+    pull: float | None = None  # lambda > 0, in the problem's units; None: the best of `pulls` for held-out poses
     pulls: tuple[float, ...] = tuple(float(x) for x in np.logspace(-6, 2, 17))
     reference: Literal["bone", "world"] = "bone"  # axes of Multi-Weight; Animation Space has none
-    seed: int = 0  # which vertices decide about lambda
+    seed: int = 0  # of the sampled vertices
     threads: int = 0  # 0: all
 
     def __post_init__(self) -> None:
@@ -102,15 +102,15 @@ class Sweep:
 
     pulls: Float64  # (l,)
     training: Float64  # (l,) of the poses that were fitted
-    left_out: Float64  # (l,) of poses that took no part
-    start_training: float  # the same of where the fit starts
+    left_out: Float64  # (l,) of held-out poses
+    start_training: float  # the same of the start of the fit
     start_left_out: float
 
     @property
     def best(self) -> float:
-        """The strongest pull among those whose poses left out are as close as any: what nothing speaks for is left.
+        """The largest lambda whose held-out deviation equals the least one.
 
-        Infinite, which is the start itself, where no pull brings these poses closer by as much as WORTH.
+        Infinite, which keeps the start, if no lambda improves on the start by WORTH.
         """
         if self.left_out.min() > (1 - WORTH) * self.start_left_out:
             return float(np.inf)
@@ -119,17 +119,17 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class RidgeFit:
-    """A fitted family for the vertices of the problem, in the units of the input."""
+    """A fitted family for the vertices of the problem, in input units."""
 
     deformer: Deformer
     errors: Float64  # (v,) squared, in the problem's units
     pull: float
-    sweep: Sweep | None  # None where the pull was given
+    sweep: Sweep | None  # None if lambda was given
     report: FitReport
 
 
 class SlotSystem(Protocol):
-    """What a family is to the fit: equations of some vertices (n,) that are linear in what slots hold."""
+    """Equations of a family for some vertices (n,), linear in the contents of slots."""
 
     rows_a_pose: ClassVar[int]
 
@@ -142,7 +142,7 @@ class SlotSystem(Protocol):
         ...
 
     def zero(self, vertices: Int64) -> Float64:
-        """(n,s,m) what slots give that hold nothing but what keeps the rest pose."""
+        """(n,s,m) the result of the least slots that keep the rest pose."""
         ...
 
     def deformer(self, weights: Float64 | None, coefficients: Float64) -> Deformer:
@@ -162,9 +162,9 @@ def fit_slots(
     options: RidgeOptions,
     groups: IntArray | None = None,
 ) -> RidgeFit:
-    """Fit a family to bones (f,b,3,4) in the problem's units, beside a linear blend skin of the same bones.
+    """Fit a family to bones (f,b,3,4) in problem units, starting from a linear blend skin of the same bones.
 
-    Poses of one group (f,) are left out together: those that are nearly the same say nothing about each other.
+    Poses of one group (f,) are held out together, because nearly equal poses do not test each other.
     """
     begin = time.perf_counter()
     options = replace(options, threads=available_threads(options.threads))
@@ -190,7 +190,7 @@ class FitFamily(Protocol):
 
 
 def fit_given_bones(fit: FitFamily, problem: FitProblem, transforms: Float64, options: ModelFitOptions) -> ModelFit:
-    """What `osteon skin` asks of a family: bones stay, slots are the skin's bones and as many again."""
+    """The fit of `osteon skin`: fixed bones, and twice as many slots as the skin has bones per vertex."""
     ssd = select_influences(problem, transforms, options.influences, thorough=True, threads=options.threads)
     slots = min(MAX_INFLUENCES, 2 * options.influences)
     found = fit(problem, transforms, ssd, RidgeOptions(slots=slots, seed=options.seed, threads=options.threads))
@@ -212,7 +212,7 @@ def choose_slots(
 
 
 def fold_labels(n_poses: int) -> Int64:
-    """(f,) which poses are left out together: each alone, or runs of neighbours where there are many."""
+    """(f,) the fold of each pose: single poses, or runs of neighbours if there are many."""
     return np.arange(n_poses, dtype=np.int64) * min(n_poses, FOLDS) // n_poses
 
 
@@ -223,13 +223,13 @@ def _folds(n_poses: int, groups: IntArray | None) -> list[Int64]:
         raise OptionError(f"groups: expected one for each of {n_poses} poses, got {labels.shape}")
     folds = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     if len(folds) < 2:
-        raise OptionError("groups: expected two or more, for they are left out in turn; or give a pull")
+        raise OptionError("groups: expected two or more, because each is held out in turn; or give a pull")
     return folds
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What all steps of a fit look at."""
+    """Data that all steps of a fit share."""
 
     problem: FitProblem
     transforms: Float64
@@ -242,7 +242,7 @@ class _Work:
         return max(1, min(256, BLOCK_NUMBERS // (12 * self.problem.n_frames * self.options.slots)))
 
     def missed(self, vertices: Int64, bones: Int64, weights: Float64) -> Float64:
-        """(n,s,m) what the start of the fit, a skin with bones and weights (n,k) or `zero`, leaves of the targets."""
+        """(n,s,m) residual of the start of the fit: a skin with bones and weights (n,k), or `zero`."""
         problem, system = self.problem, self.system
         targets = problem.targets[vertices].astype(np.float64).reshape(len(vertices), -1, 3)
         if self.options.towards == "zero":
@@ -270,7 +270,7 @@ def _sweep(work: _Work, ssd: Influences, folds: list[Int64]) -> Sweep:
 
 
 def _skin_without(problem: FitProblem, transforms: Float64, fold: Int64, ssd: Influences, threads: int) -> Influences:
-    """A skin like `ssd` that has not seen the poses of a fold."""
+    """A skin like `ssd`, fitted without the poses of a fold."""
     kept = np.setdiff1d(np.arange(problem.n_frames), fold)
     targets = problem.targets.reshape(problem.n_vertices, -1, 3)[:, kept].reshape(problem.n_vertices, -1)
     energy = (targets.astype(np.float64) ** 2).sum(axis=1)
@@ -279,9 +279,9 @@ def _skin_without(problem: FitProblem, transforms: Float64, fold: Int64, ssd: In
 
 
 def _deviations(work: _Work, vertices: Int64, skins: list[Influences], folds: list[Int64]) -> Float64:
-    """(2,l+1) squared deviations of poses fitted and left out: of the start, then for every pull.
+    """(2,l+1) squared deviations of fitted and held-out poses: of the start, then for every lambda.
 
-    `skins` of these vertices: one that has not seen each fold, and that of all poses.
+    `skins` of these vertices: one fitted without each fold, and that of all poses.
     """
     pulls, rows_a_pose, block = work.options.pulls, work.system.rows_a_pose, work.block
     parts = np.zeros((-(-len(vertices) // block), 2, len(pulls) + 1))
@@ -302,7 +302,7 @@ def _deviations(work: _Work, vertices: Int64, skins: list[Influences], folds: li
 
 
 def _solve_all(work: _Work, ssd: Influences, pull: float) -> tuple[Float64, Float64]:
-    """(v,s,p) solutions and (v,) squared errors of all vertices for one pull."""
+    """(v,s,p) solutions and (v,) squared errors of all vertices for one lambda."""
     n_vertices = work.problem.n_vertices
     shape = work.system.features(np.arange(1)).shape
     coefficients, errors = np.empty((n_vertices, shape[1], shape[3])), np.empty(n_vertices)
@@ -320,5 +320,5 @@ def _solve_all(work: _Work, ssd: Influences, pull: float) -> tuple[Float64, Floa
 
 
 def _flat(systems: Float64) -> Float64:
-    """All systems of all vertices one after another."""
+    """All systems of all vertices in one axis."""
     return systems.reshape(-1, *systems.shape[2:])

@@ -5,20 +5,20 @@
 
 | symbol | name |
 | --- | --- |
-| R | turns of the bones in the world (f,b,3,3); t place of the rest pose's origin, had it hung on the root (f,3) |
-| c | joints (b,3) in the rest pose; bone b turns about c_b, which its parent carries; that of the root moves nothing |
-| w, s | weights (v,b), and those of a bone and all that hang on it: s_vb = sum of w_vd, d in the tree below b |
-| y | arms (v,3b): what of a vertex turns with each bone |
-| o, h | places (b,3) that free sections gave the joints, and how strongly they hold: along a hinge nothing else does |
+| R, t | rotations of the bones in the world (f,b,3,3); the rest pose's origin, moved as a child of the root (f,3) |
+| c | joints (b,3) in the rest pose; bone b rotates about c_b, which moves with its parent; the root's has no effect |
+| w, s | weights (v,b), and those of a bone with its descendants: s_vb = sum of w_vd over d in the subtree of b |
+| y | arms (v,3b): the part of a vertex that each bone rotates |
+| o, h | places (b,3) of the joints of free sections, and the strength of the regularisation towards them |
 
-A bone b takes rest points to T_b p = R_b (p - c_b) + x_b with x_b = x_parent + R_parent (c_b - c_parent). Written out,
-all R stand side by side: positions are linear in them, and each bone's turn moves all that hangs on it. Three halves of
-a round, each exact for what it changes:
-- bones in turn, R_b = the rotation closest to what the others leave against its arms, and t their mean;
+A bone b takes rest points to T_b p = R_b (p - c_b) + x_b with x_b = x_parent + R_parent (c_b - c_parent). Expanded,
+positions are linear in all R, and the rotation of a bone moves its descendants. A round has three steps, each an exact
+minimiser:
+- bones in turn: R_b = the rotation closest to the residual of the others against its arms; t is the mean;
 - all joints at once: positions are linear in c with s_vj (R_parent - R_j)^f; the sums over vertices and over frames
   separate, so the matrix is a product of two small ones, entry by entry;
 - weights by `select_influences`.
-Steps ahead as in `fit/skin/refine.py`.
+Extrapolation as in `fit/skin/refine.py`.
 
 Notes, E over that of free sections / joints within 5 % (precision, recall), by what keeps joints in place. Horse, 25
 bones, and Fox: HOLD alone 1e-4 1.22 / 0.72, 0.81, one joint 0.7 diagonals outside the body; 1e-3 1.32 / 0.83, 0.88;
@@ -44,61 +44,61 @@ from osteon.fit.skeleton.joint_tree import JointTree
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
 
-__all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articulated", "settle_articulated"]
+__all__ = ["ArticulatedFit", "ArticulatedOptions", "Articulation", "fit_articulated", "fit_articulated_poses"]
 
-#: Pull of joints towards where free sections have them, and how much more of it has one that is known precisely.
+#: Regularisation of joints towards their places in free sections, and its largest factor for precisely known joints.
 HOLD, PRECISE = 1e-4, 100.0
-#: Slack of a joint, in diagonals a radian, that makes it an ordinary one.
+#: Slack of an ordinary joint, in diagonals per radian.
 ORDINARY_SLACK = 0.005
-#: Ordinary joints that stray farther than this part of the diagonal are held more strongly, so many times a round at
-#: most; precise ones have less room, slack ones more.
+#: Ordinary joints that move farther than this fraction of the diagonal are regularised more strongly, at most TIGHTER
+#: times per round; precise joints have a smaller range, slack ones a larger one.
 FARTHEST, TIGHTER, REACHES = 0.02, 4, (0.5, 3.0)
-#: Vertices that hold a joint at least as strongly as if they were there: below it there may be none.
+#: Least number of vertices in the regularisation of a joint, which may have none in its subtree.
 NOTHING = 1e-6
 #: Sweeps over the bones in a round.
 SWEEPS = 3
 #: Rounds on all vertices at the end.
 FULL_ROUNDS = 6
-#: Rounds of turns for poses that a finished skeleton is brought to.
-SETTLE_ROUNDS = 12
-#: The longest step ahead.
+#: Rounds of rotations for new poses of a finished skeleton.
+REFIT_ROUNDS = 12
+#: The largest extrapolation.
 MAX_BETA = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ArticulatedOptions:
-    """How the articulated form is fitted."""
+    """Options of the articulated fit."""
 
     influences: int = 4
     rounds: int = 60
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
-    sample: int = 4_000  # vertices that take part in the first rounds
-    thorough: int = 1  # times that weights are searched thoroughly before the last rounds, on all vertices
+    sample: int = 4_000  # vertices in the first rounds
+    thorough: int = 1  # thorough searches for weights before the last rounds, on all vertices
     seed: int = 0
     threads: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Articulation:
-    """A tree of joints and how it moves, in the problem's units."""
+    """A tree of joints and its motion, in problem units."""
 
     parents: Int64  # (b,) parents before children, -1 at the root, which is first
     joints: Float64  # (b,3) in the rest pose
-    turns: Float64  # (f,b,3,3) in the world
+    rotations: Float64  # (f,b,3,3) in the world
     shift: Float64  # (f,3) where the rest pose's origin would be, had it hung on the root
 
     def transforms(self) -> Float64:
         """(f,b,3,4) posed_from_rest of every bone."""
-        out = np.empty((*self.turns.shape[:2], 3, 4))
-        out[..., :3] = self.turns
-        places = np.empty((*self.turns.shape[:2], 3))
+        out = np.empty((*self.rotations.shape[:2], 3, 4))
+        out[..., :3] = self.rotations
+        places = np.empty((*self.rotations.shape[:2], 3))
         for b, parent in enumerate(self.parents.tolist()):
             if parent < 0:
-                places[:, b] = self.shift + self.turns[:, b] @ self.joints[b]
+                places[:, b] = self.shift + self.rotations[:, b] @ self.joints[b]
             else:
                 arm = self.joints[b] - self.joints[parent]
-                places[:, b] = places[:, parent] + self.turns[:, parent] @ arm
-            out[:, b, :, 3] = places[:, b] - self.turns[:, b] @ self.joints[b]
+                places[:, b] = places[:, parent] + self.rotations[:, parent] @ arm
+            out[:, b, :, 3] = places[:, b] - self.rotations[:, b] @ self.joints[b]
         return out
 
 
@@ -113,7 +113,7 @@ class ArticulatedFit:
 
 
 @kernel("f8.2r f8.2r f8.3 i8 i8 i8 f8.3 f8.3")
-def _turn_in_turn(
+def _rotate_in_turn(
     yy: Float64,
     yx: Float64,
     stacked: Float64,
@@ -123,7 +123,7 @@ def _turn_in_turn(
     three: Float64,
     four: Float64,
 ) -> None:
-    """Turns of frames start … stop, bone after bone, then the shift; stacked (f,3b+1,3) holds R_b' and t'.
+    """Rotations of frames start … stop, bone after bone, then the shift; stacked (f,3b+1,3) holds R_b' and t'.
 
     yy (3b+1,3b+1) and yx (3b+1,3f) are products of the arms, with a last column of ones; three, four: scratch.
     """
@@ -159,7 +159,7 @@ def _turn_in_turn(
 
 
 class _Descent:
-    """One problem and one tree; what changes is handed around."""
+    """Constants of the descent for one problem and one tree."""
 
     def __init__(self, problem: FitProblem, tree: JointTree, options: ArticulatedOptions) -> None:
         self.problem, self.parents, self.places, self.options = problem, tree.parents, tree.places, options
@@ -167,59 +167,63 @@ class _Descent:
         self.hold = HOLD * np.clip((ORDINARY_SLACK / np.maximum(tree.slack, 1e-12)) ** 2, 1, PRECISE)
         self.threads = available_threads(options.threads)
         n_bones = len(parents)
-        self.below = np.eye(n_bones)  # (b,b) 1 where the first hangs on the second, or is it
+        self.subtree = np.eye(n_bones)  # (b,b) 1 where the first is the second or its descendant
         for b in range(n_bones - 1, 0, -1):
-            self.below[:, parents[b]] += self.below[:, b]
+            self.subtree[:, parents[b]] += self.subtree[:, b]
         self.targets = problem.targets.astype(np.float64)
-        self.tightened = False  # whether joints have been held more strongly since that was asked for
+        self.tightened = False  # whether the regularisation has grown since the last check
         reach = np.clip(tree.slack / ORDINARY_SLACK, *REACHES)
         self.farthest = FARTHEST * reach * float(np.linalg.norm(np.ptp(problem.points[:, :3], axis=0)))
 
     def arms(self, weights: Float64, joints: Float64) -> Float64:
         """(v,3b+1) y, and a column of ones."""
         n_vertices, n_bones = weights.shape
-        hanging = weights @ self.below
+        carried_weights = weights @ self.subtree
         arms = weights[:, :, None] * self.problem.points[:, None, :3]
-        carried = np.zeros((n_bones, n_bones, 3))  # what each bone's own and hanging weights add to every bone's arm
+        carried = np.zeros((n_bones, n_bones, 3))  # change of every bone's arm per bone's subtree weight
         for b in range(1, n_bones):
             carried[b, b] -= joints[b]
             carried[b, self.parents[b]] += joints[b]
-        arms += (hanging @ carried.reshape(n_bones, -1)).reshape(arms.shape)
+        arms += (carried_weights @ carried.reshape(n_bones, -1)).reshape(arms.shape)
         return np.concatenate([arms.reshape(n_vertices, -1), np.ones((n_vertices, 1))], axis=1)
 
-    def turn(self, weights: Float64, joints: Float64, turns: Float64, shift: Float64) -> tuple[Float64, Float64]:
-        """New turns and shifts for these weights and joints."""
+    def solve_rotations(
+        self, weights: Float64, joints: Float64, rotations: Float64, shift: Float64
+    ) -> tuple[Float64, Float64]:
+        """New rotations and shifts for these weights and joints."""
         arms = self.arms(weights, joints)
         yy, yx = arms.T @ arms, arms.T @ self.targets
-        n_frames, n_bones = turns.shape[:2]
+        n_frames, n_bones = rotations.shape[:2]
         stacked = np.empty((n_frames, 3 * n_bones + 1, 3))
-        stacked[:, :-1] = turns.swapaxes(2, 3).reshape(n_frames, -1, 3)
+        stacked[:, :-1] = rotations.swapaxes(2, 3).reshape(n_frames, -1, 3)
         stacked[:, -1] = shift
 
         def work(start: int, stop: int) -> None:
-            _turn_in_turn(yy, yx, stacked, start, stop, SWEEPS, np.empty((2, 3, 3)), np.empty((2, 4, 4)))
+            _rotate_in_turn(yy, yx, stacked, start, stop, SWEEPS, np.empty((2, 3, 3)), np.empty((2, 4, 4)))
 
         for_blocks(work, n_frames, 8, self.threads)
         found = stacked[:, :-1].reshape(n_frames, n_bones, 3, 3).swapaxes(2, 3)
         return np.ascontiguousarray(found), stacked[:, -1].copy()
 
-    def place(self, weights: Float64, turns: Float64, shift: Float64) -> Float64:
-        """Joints (b,3) for these weights and turns; the root's stays where it is."""
-        n_frames, n_bones = turns.shape[:2]
+    def solve_joints(self, weights: Float64, rotations: Float64, shift: Float64) -> Float64:
+        """Joints (b,3) for these weights and rotations; that of the root is fixed."""
+        n_frames, n_bones = rotations.shape[:2]
         points, parents = self.problem.points[:, :3], self.parents
-        hanging = (weights @ self.below)[:, 1:]
-        apart = turns[:, parents[1:]] - turns[:, 1:]  # (f,j,3,3)
+        carried_weights = (weights @ self.subtree)[:, 1:]
+        apart = rotations[:, parents[1:]] - rotations[:, 1:]  # (f,j,3,3)
         # sum_v s_vj (x_v - t - sum_b w_vb R_b p_v), for all frames
         weighed = (weights[:, :, None] * points[:, None]).reshape(len(points), -1)
-        blended = (hanging.T @ weighed).reshape(-1, n_bones, 3)
-        left = (hanging.T @ self.targets).reshape(-1, n_frames, 3)
-        left -= hanging.sum(axis=0)[:, None, None] * shift
-        left -= np.einsum("fbki,jbi->jfk", turns, blended, optimize=True)
+        blended = (carried_weights.T @ weighed).reshape(-1, n_bones, 3)
+        left = (carried_weights.T @ self.targets).reshape(-1, n_frames, 3)
+        left -= carried_weights.sum(axis=0)[:, None, None] * shift
+        left -= np.einsum("fbki,jbi->jfk", rotations, blended, optimize=True)
         right = np.einsum("fjki,jfk->ji", apart, left, optimize=True)
-        over_vertices = hanging.T @ hanging
+        over_vertices = carried_weights.T @ carried_weights
         flat = np.ascontiguousarray(apart.transpose(1, 3, 0, 2)).reshape(3 * (n_bones - 1), -1)
         normal = flat @ flat.T * np.repeat(np.repeat(over_vertices, 3, axis=0), 3, axis=1)
-        lighter = np.minimum(over_vertices.diagonal(), ((1 - hanging) ** 2).sum(axis=0))  # whichever side is the root's
+        lighter = np.minimum(
+            over_vertices.diagonal(), ((1 - carried_weights) ** 2).sum(axis=0)
+        )  # of the two sides of the joint
         joints = self.places.copy()
         for _ in range(TIGHTER):
             hold = self.hold[1:] * n_frames * np.maximum(lighter, NOTHING)
@@ -233,7 +237,9 @@ class _Descent:
             self.tightened = True
         return joints
 
-    def weigh(self, articulation: Articulation, earlier: Influences | None, *, thorough: bool = False) -> Influences:
+    def solve_weights(
+        self, articulation: Articulation, earlier: Influences | None, *, thorough: bool = False
+    ) -> Influences:
         return select_influences(
             self.problem,
             articulation.transforms(),
@@ -244,17 +250,17 @@ class _Descent:
         )
 
     def round(self, state: Articulation, influences: Influences) -> Articulation:
-        """Turns, then joints, for these weights."""
+        """Rotations, then joints, for these weights."""
         weights = influences.dense(len(self.parents))
-        turns, shift = self.turn(weights, state.joints, state.turns, state.shift)
-        joints = self.place(weights, turns, shift) if len(self.parents) > 1 else state.joints
-        return Articulation(self.parents, joints, turns, shift)
+        rotations, shift = self.solve_rotations(weights, state.joints, state.rotations, state.shift)
+        joints = self.solve_joints(weights, rotations, shift) if len(self.parents) > 1 else state.joints
+        return Articulation(self.parents, joints, rotations, shift)
 
 
 def _step_ahead(now: Articulation, last: Articulation, beta: float) -> Articulation:
-    turns = rotations_of(now.turns + beta * (now.turns - last.turns))
+    rotations = rotations_of(now.rotations + beta * (now.rotations - last.rotations))
     joints, shift = (a + beta * (a - b) for a, b in ((now.joints, last.joints), (now.shift, last.shift)))
-    return Articulation(now.parents, joints, turns, shift)
+    return Articulation(now.parents, joints, rotations, shift)
 
 
 def fit_articulated(
@@ -266,7 +272,7 @@ def fit_articulated(
     options: ArticulatedOptions | None = None,
     on_round: Callable[[float, float], None] = lambda fraction, error_percent: None,
 ) -> ArticulatedFit:
-    """Turns, joints and weights from a first guess; `on_round` receives the progress and E %."""
+    """Rotations, joints and weights from a first guess; `on_round` receives the progress and E %."""
     options = options or ArticulatedOptions()
     descent = _Descent(problem, tree, options)
     chosen = problem.sampled_vertices(options.sample, options.seed)
@@ -276,28 +282,28 @@ def fit_articulated(
         coarse = _Descent(problem.subset(chosen), tree, options)
         some = Influences(influences.bones[chosen], influences.weights[chosen], influences.errors[chosen])
         fit = _descend(coarse, start, some, options.rounds, on_round)
-        fit = replace(fit, influences=descent.weigh(fit.articulation, influences))
+        fit = replace(fit, influences=descent.solve_weights(fit.articulation, influences))
         descent.hold = coarse.hold
     for _ in range(options.thorough):
-        weights = descent.weigh(fit.articulation, fit.influences, thorough=True)
+        weights = descent.solve_weights(fit.articulation, fit.influences, thorough=True)
         more = _descend(descent, fit.articulation, weights, FULL_ROUNDS, on_round)
         fit = replace(more, history=fit.history + more.history)
-    weights = descent.weigh(fit.articulation, fit.influences, thorough=True)
+    weights = descent.solve_weights(fit.articulation, fit.influences, thorough=True)
     return replace(fit, influences=weights, history=(*fit.history, problem.error_percent(weights.errors)))
 
 
-def settle_articulated(
+def fit_articulated_poses(
     problem: FitProblem, parents: Int64, joints: Float64, influences: Influences, start: Float64, *, threads: int = 1
 ) -> Articulation:
-    """How a finished skeleton stands in other poses: its turns and shift, from first transforms (f,b,3,4)."""
+    """A finished skeleton in other poses: its rotations and shift, from initial transforms (f,b,3,4)."""
     none = np.zeros(len(parents))
     tree = JointTree(np.arange(len(parents)), parents, joints, joints, none, none)
     descent = _Descent(problem, tree, ArticulatedOptions(threads=threads))
     weights = influences.dense(len(parents))
-    turns, shift = np.ascontiguousarray(start[..., :3]), start[:, 0, :, 3].copy()
-    for _ in range(SETTLE_ROUNDS):
-        turns, shift = descent.turn(weights, joints, turns, shift)
-    return Articulation(parents, joints, turns, shift)
+    rotations, shift = np.ascontiguousarray(start[..., :3]), start[:, 0, :, 3].copy()
+    for _ in range(REFIT_ROUNDS):
+        rotations, shift = descent.solve_rotations(weights, joints, rotations, shift)
+    return Articulation(parents, joints, rotations, shift)
 
 
 def _descend(
@@ -307,21 +313,21 @@ def _descend(
     rounds: int,
     on_round: Callable[[float, float], None],
 ) -> ArticulatedFit:
-    """Up to `rounds` rounds from a start and its weights. The last is not a step ahead."""
+    """Up to `rounds` rounds from a start and its weights. The last one is not extrapolated."""
     options, problem = descent.options, descent.problem
     state = last = start
     errors, history, beta, stopped_by = [np.inf], [], MAX_BETA, "rounds"
     for done in range(rounds):
         solved = descent.round(state, influences)
         ahead = solved if done == 0 else _step_ahead(solved, last, beta)
-        found = descent.weigh(ahead, influences)
+        found = descent.solve_weights(ahead, influences)
         if ahead is not solved:
             beta = min(1.1 * beta, MAX_BETA)
             if found.squared_error > errors[-1] or done == rounds - 1:
                 ahead, beta = solved, beta / 2
-                found = descent.weigh(ahead, influences)
+                found = descent.solve_weights(ahead, influences)
         state, last, influences = ahead, solved, found
-        if descent.tightened:  # the error may rise, and falls anew from there
+        if descent.tightened:  # the error may rise with the regularisation
             errors, descent.tightened = [np.inf], False
         errors.append(influences.squared_error)
         history.append(problem.error_percent(influences.errors))

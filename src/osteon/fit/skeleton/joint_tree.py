@@ -1,9 +1,9 @@
-"""The tree of sections that costs least, and its root.
+"""The joint tree of rigid sections: minimum spanning tree, root, mirror symmetry, and joint orientations.
 
     cost of a joint = residual + OFFSET (distance to boundary) + GAP gap (in diagonals) + APART if no vertex is shared
 
-The residual says whether both sections turn about one point, the others whether they are neighbours at all. The least
-spanning tree of these costs is the skeleton; a root only says from where it is told.
+The residual measures whether both sections rotate about one point, the other terms whether they are neighbours. The
+skeleton is the minimum spanning tree of these costs; the root only directs it.
 
 Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, figure 2 (the skeleton from the rigid
 sections); Kruskal, On the shortest spanning subtree of a graph, 1956.
@@ -23,29 +23,29 @@ from osteon.core.transforms import unit_vectors
 from osteon.fit.mirror import MirrorPlane
 from osteon.fit.skeleton.pair_joints import PairJoints
 
-__all__ = ["JointTree", "Placement", "find_tree", "mirror_tree", "place_joints_along_bones"]
+__all__ = ["JointTree", "Placement", "find_tree", "mirror_tree", "orient_joints"]
 
 
-#: Cost of a diagonal between joint and boundary, and of one between sections that share no vertex.
+#: Cost per diagonal between joint and boundary, and between sections that share no vertex.
 OFFSET, GAP = 0.1, 0.3
-#: Cost of sharing no vertex, in diagonals, and of sharing few: that of half a vertex.
+#: Cost of sharing no vertex, in diagonals, and scale of the cost of sharing few.
 APART, FEW = 0.05, 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class JointTree:
-    """Sections as a tree, parents before children; joint b is where section b hangs on its parent."""
+    """Sections as a tree, parents before children; joint b connects section b to its parent."""
 
     order: Int64  # (b,) the section at each place
     parents: Int64  # (b,) -1 at the root, which is first
     places: Float64  # (b,3) of the joints in the rest pose; of the root the middle of the joints on it
     boundaries: Float64  # (b,3) where sections meet; of the root its place
-    turns: Float64  # (b,) degrees of the widest turn; 0 at the root
-    slack: Float64  # (b,) how far a turn of a radian takes each joint apart, in diagonals; 0 at the root
+    angles: Float64  # (b,) degrees of the largest rotation; 0 at the root
+    slack: Float64  # (b,) residual of each joint per radian of rotation, in diagonals; 0 at the root
 
 
 def find_tree(pairs: PairJoints, centers: Float64, masses: Float64, diagonal: float, root: int = -1) -> JointTree:
-    """The tree of sections with centers (b,3) and masses (b,), from `root` or from the middle of the body."""
+    """The tree of sections with centers (b,3) and masses (b,), rooted at `root` or in the middle of the body."""
     n_sections = len(masses)
     costs = joint_costs(pairs, diagonal)
     a, b = pairs.pairs.T
@@ -59,18 +59,18 @@ def find_tree(pairs: PairJoints, centers: Float64, masses: Float64, diagonal: fl
     number = {(int(x), int(y)): n for n, (x, y) in enumerate(pairs.pairs)}
     chosen = [number[min(s, above[s]), max(s, above[s])] for s in order[1:].tolist()]
     places, boundaries = np.zeros((n_sections, 3)), np.zeros((n_sections, 3))
-    turns, slack = np.zeros(n_sections), np.zeros(n_sections)
+    angles, slack = np.zeros(n_sections), np.zeros(n_sections)
     places[1:], boundaries[1:] = pairs.places[chosen], pairs.boundaries[chosen]
-    turns[1:], slack[1:] = pairs.turns[chosen], pairs.slack()[chosen] / diagonal
+    angles[1:], slack[1:] = pairs.angles[chosen], pairs.slack()[chosen] / diagonal
     parents = np.full(n_sections, -1, np.int64)
     parents[1:] = place_of[above[order[1:]]]
     on_root = np.flatnonzero(parents == 0)
     places[0] = boundaries[0] = places[on_root].mean(axis=0) if len(on_root) > 1 else centers[root]
-    return JointTree(order.astype(np.int64), parents, places, boundaries, turns, slack)
+    return JointTree(order.astype(np.int64), parents, places, boundaries, angles, slack)
 
 
 def joint_costs(pairs: PairJoints, diagonal: float) -> Float64:
-    """(n,) what each pair would cost as a joint, in diagonals."""
+    """(n,) cost of each pair as a joint, in diagonals."""
     lengths = pairs.residuals + OFFSET * pairs.offsets() + GAP * pairs.gaps
     together = np.where(pairs.shared > 0, FEW / (1 + 2 * pairs.shared), APART)
     out: Float64 = lengths / diagonal + together
@@ -78,7 +78,7 @@ def joint_costs(pairs: PairJoints, diagonal: float) -> Float64:
 
 
 def _middle(spanning: coo_array, masses: Float64) -> int:
-    """The section of which no side of the tree is heavy: where bodies are carried. Ties go to the heavier section."""
+    """The centroid of the tree by mass: its heaviest branch is lightest. Ties go to the heavier section."""
     n_sections = len(masses)
     order, above = breadth_first_order(spanning, 0, directed=False)
     below = masses.astype(np.float64).copy()
@@ -91,17 +91,17 @@ def _middle(spanning: coo_array, masses: Float64) -> int:
     return int(np.lexsort((-masses, sides))[0])
 
 
-# A skeleton that is its own mirror image: joints of pairs at mirrored places, others on the plane, one tree for both.
+# Symmetric skeletons: joints of pairs at mirrored places, other joints on the plane, equal parents on both sides.
 #
 # c_left = (c_left + m(c_right)) / 2,   c_right = m(c_left),   m the mirror; joints between the sides move onto the
 # plane
 
-#: Slack of a joint that symmetry has placed: it stays there.
+#: Slack of a joint that symmetry has placed, which fixes it.
 SURE = 1e-9
 
 
 def mirror_tree(tree: JointTree, partner: dict[int, int], plane: MirrorPlane) -> JointTree:
-    """The tree with symmetric joints; `partner` names the place of each paired section's other one."""
+    """The tree with symmetric joints; `partner` maps each paired section to the other one."""
     places = tree.places.copy()
     for b, other in partner.items():
         if b < other:
@@ -120,7 +120,7 @@ def mirror_tree(tree: JointTree, partner: dict[int, int], plane: MirrorPlane) ->
         parents=np.where(above < 0, -1, place_of[above]),
         places=places[order],
         boundaries=tree.boundaries[order],
-        turns=tree.turns[order],
+        angles=tree.angles[order],
         slack=np.full(len(order), SURE),
     )
 
@@ -131,7 +131,7 @@ def _mirrored(plane: MirrorPlane, point: Float64) -> Float64:
 
 
 def _shared_parents(tree: JointTree, partner: dict[int, int]) -> np.ndarray:
-    """Parents in which pairs hang on pairs or on one bone: the surer side decides, unless that closes a circle."""
+    """Equal parents for both sides of a pair; the side of less slack decides, unless that creates a cycle."""
     parents = tree.parents.copy()
     for b in range(1, len(parents)):
         other = partner.get(b, -1)
@@ -153,7 +153,8 @@ def _hangs_on(parents: np.ndarray, joint: int, above: int) -> bool:
     return False
 
 
-# How joints stand in the rest pose: the y axis along the bone, the x axis along what the joint turns about; and ends.
+# Orientation of joints in the rest pose: the y axis along the bone, the x axis along the common rotation axis; bone
+# ends.
 #
 # A bone reaches from its joint to the joint of its heaviest child, or, where nothing hangs on it, as far as its
 # vertices go: to its end. The x axis is the axis that the joint's turns have in common (for a knee its hinge), made
@@ -163,11 +164,11 @@ def _hangs_on(parents: np.ndarray, joint: int, above: int) -> bool:
 # | --- | --- |
 # | R | turns (f,b,3,3) of the bones in the world; of joint b against its parent R_p' R_b |
 
-#: How much of a bone's vertices, by weight, lies before its end.
+#: Fraction of a bone's vertices, by weight, before its end.
 END = 0.95
-#: A joint whose common axis is no clearer than this part of its turns has none of its own.
+#: A joint has a common axis only if its rotations along it exceed this.
 NO_AXIS = 1e-6
-#: The shortest bone, in diagonals: an end is never closer to its joint.
+#: Shortest distance between a joint and its end, in diagonals.
 SHORTEST = 0.01
 
 
@@ -176,22 +177,20 @@ class Placement:
     """Joints and ends in the rest pose."""
 
     world_from_joint: Float64  # (b,3,4)
-    ends: Float64  # (b,3) where each bone ends: at a child's joint, or within its last vertices
+    ends: Float64  # (b,3) of bones: at a child's joint, or near the last vertices
 
 
-def place_joints_along_bones(
-    joints: Float64, parents: Int64, turns: Float64, points: Float64, weights: Float64
-) -> Placement:
-    """Frames of joints (b,3), whose bones turn by (f,b,3,3) and move points (v,3) with weights (v,b)."""
+def orient_joints(joints: Float64, parents: Int64, rotations: Float64, points: Float64, weights: Float64) -> Placement:
+    """Frames of joints (b,3) of bones with rotations (f,b,3,3) and weights (v,b) of points (v,3)."""
     ends = _ends(joints, parents, points, weights)
     along = unit_vectors(ends - joints)
-    across = np.stack([_across(b, parents, turns, along[b]) for b in range(len(joints))])
+    across = np.stack([_across(b, parents, rotations, along[b]) for b in range(len(joints))])
     frames = np.stack([across, along, np.cross(across, along)], axis=2)
     return Placement(np.concatenate([frames, joints[..., None]], axis=2), ends)
 
 
 def _ends(joints: Float64, parents: Int64, points: Float64, weights: Float64) -> Float64:
-    """(b,3) where bones end."""
+    """(b,3) ends of bones."""
     mass = weights.sum(axis=0)
     below = mass.copy()
     for b in range(len(parents) - 1, 0, -1):
@@ -208,7 +207,7 @@ def _ends(joints: Float64, parents: Int64, points: Float64, weights: Float64) ->
 
 
 def _tip(joint: Float64, parent: int, joints: Float64, points: Float64, weights: Float64, shortest: float) -> Float64:
-    """The end of a bone without children: through the middle of its vertices, as far as most of them go."""
+    """The end of a bone without children: towards the centroid of its vertices, as far as most of them reach."""
     total = max(float(weights.sum()), 1e-12)
     arm = weights @ points / total - joint
     if np.linalg.norm(arm) < shortest / 4 and parent >= 0:
@@ -223,9 +222,9 @@ def _tip(joint: Float64, parent: int, joints: Float64, points: Float64, weights:
     return out
 
 
-def _across(b: int, parents: Int64, turns: Float64, along: Float64) -> Float64:
+def _across(b: int, parents: Int64, rotations: Float64, along: Float64) -> Float64:
     """The common axis of a joint's turns in the rest pose, square to its bone; another axis where it has none."""
-    relative = turns[:, b] if parents[b] < 0 else np.swapaxes(turns[:, parents[b]], 1, 2) @ turns[:, b]
+    relative = rotations[:, b] if parents[b] < 0 else np.swapaxes(rotations[:, parents[b]], 1, 2) @ rotations[:, b]
     half = np.stack(
         [
             relative[:, 2, 1] - relative[:, 1, 2],

@@ -1,4 +1,4 @@
-"""Where two sections meet: the point of the rest pose that both carry along together, in every pair of neighbours.
+"""Joints of pairs of sections: the point of the rest pose that both sections move alike.
 
     minimise over c:   sum_f || T_a^f c - T_b^f c ||^2 + PULL f || c - o ||^2
 
@@ -6,10 +6,11 @@
 | --- | --- |
 | T | transforms (f,b,3,4) of rigid sections |
 | c | place (3,) of the joint in the rest pose |
-| o | boundary (3,): the centroid of the vertices that both move, weighed by w_a w_b |
+| o | boundary (3,): the centroid of the shared vertices, weighted by w_a w_b |
 
-A ball joint has one such point. A hinge has a line of them: the pull takes the one nearest to the boundary. Sections
-that share no vertex (parts of their own, like shoes) meet between their nearest vertices.
+A ball joint has one such point. A hinge has a line of them, of which the regularisation selects the one nearest to the
+boundary. The boundary of sections that share no vertex (separate parts, such as shoes) is between their nearest
+vertices.
 
 Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 2.2 and figure 2; the least
 squares point is that of Anguelov, Koller, Pang, Srinivasan and Thrun, Recovering articulated object models from 3D
@@ -27,33 +28,33 @@ from osteon.core.arrays import Float64, Int64
 
 __all__ = ["PairJoints", "measure_pairs"]
 
-#: Pull of a joint towards the boundary, a frame, in squares of the problem's unit.
+#: Regularisation of a joint towards the boundary, per frame, in squared problem units.
 PULL = 3e-3
-#: Frames between which turns are compared.
+#: Frames that rotations are compared with.
 TURN_FRAMES = 24
-#: A vertex belongs to the outside of a section from this weight on.
+#: Least weight of a vertex of a section in distances between sections.
 OUTSIDE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class PairJoints:
-    """Pairs of sections that could be joined, and how well."""
+    """Pairs of sections as candidate joints, with their measures."""
 
     pairs: Int64  # (n,2) sections a < b
     places: Float64  # (n,3) the joint in the rest pose
     boundaries: Float64  # (n,3) where the sections meet
-    residuals: Float64  # (n,) RMS over frames of how far both take the joint apart
-    turns: Float64  # (n,) degrees of the widest turn against each other
-    swings: Float64  # (n,) degrees that the vertices of the smaller one see of it: a turn about their line is none
+    residuals: Float64  # (n,) RMS over frames of the distance between both positions of the joint
+    angles: Float64  # (n,) degrees of the largest relative rotation
+    swings: Float64  # (n,) the same as the vertices of the smaller section move: without rotation about their line
     shared: Float64  # (n,) sum over vertices of w_a w_b
     gaps: Float64  # (n,) distance between sections that share no vertex, else 0
 
     def slack(self) -> Float64:
-        """(n,) how far apart a joint is taken by a turn of one radian: large where there is no joint at all."""
-        return self.residuals / np.maximum(np.radians(self.turns), 1e-9)
+        """(n,) residual per radian of rotation: large where there is no joint."""
+        return self.residuals / np.maximum(np.radians(self.angles), 1e-9)
 
     def offsets(self) -> Float64:
-        """(n,) how far each joint is from where its sections meet."""
+        """(n,) distance of each joint from its boundary."""
         out: Float64 = np.linalg.norm(self.places - self.boundaries, axis=1)
         return out
 
@@ -75,12 +76,12 @@ def measure_pairs(points: Float64, transforms: Float64, weights: Float64, *, dis
     relative = np.einsum("fnji,fnjk->nfik", transforms[:, a, :, :3], transforms[:, b, :, :3])
     mass = weights.sum(axis=0)
     spreads = _spreads(points, weights, np.where(mass[a] <= mass[b], a, b), joints)
-    turns, swings = _widest(relative, np.tile(np.eye(3) / 2, (len(a), 1, 1))), _widest(relative, spreads)
-    return PairJoints(np.stack([a, b], axis=1), joints, boundaries, residuals, turns, swings, common, gaps)
+    angles, swings = _widest(relative, np.tile(np.eye(3) / 2, (len(a), 1, 1))), _widest(relative, spreads)
+    return PairJoints(np.stack([a, b], axis=1), joints, boundaries, residuals, angles, swings, common, gaps)
 
 
 def _between(points: Float64, weights: Float64, a: Int64, b: Int64) -> tuple[Float64, Float64]:
-    """Middle (n,3) and length (n,) of the shortest way between the vertices of sections."""
+    """Midpoint (n,3) and length (n,) of the shortest segment between the vertices of sections."""
     trees: dict[int, cKDTree] = {}
     middles, lengths = np.empty((len(a), 3)), np.empty(len(a))
     for n, pair in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
@@ -121,7 +122,7 @@ def _spreads(points: Float64, weights: Float64, sections: Int64, joints: Float64
 
 
 def _widest(relative: Float64, spreads: Float64) -> Float64:
-    """(n,) degrees of the widest turn of relative (n,f,3,3), between any frame and some, as points of a spread see it.
+    """(n,) degrees of the largest rotation of relative (n,f,3,3) between any frame and some, weighted by a spread.
 
     Such points move by a chord, whose mean square is tr(D M D') for rotations that differ by D and a spread M.
     """

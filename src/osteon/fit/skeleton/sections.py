@@ -1,16 +1,16 @@
-"""Near-rigid sections: more of them than there are bones, then merged and pruned until each carries a part of its own.
+"""Near-rigid sections: more than there are bones, then merged and pruned until each has a core of vertices.
 
-A skin of rigid bones (`fit/skin`) is fitted with more bones than mean shift counts. It holds every bone of the body,
-some of them twice, and helpers: bones that only stand for what lies between two others. Until nothing changes:
-- **merge** two sections that turn against each other by less than MERGE_TURN as far as the vertices of the smaller one
-  can tell, or whose motion differs there by less than TOGETHER of the diagonal: what moves together is one bone;
-- **prune** helpers: sections that hold almost no vertex alone (fewer than CORE of all have a weight above ALONE) or
-  fewer than FEWEST at all;
-- refine what is left for a few rounds.
-A wanted number of sections ends the pruning there, or prunes further, those with the smallest core first.
+A skin of rigid bones (`fit/skin`) is fitted with more bones than mean shift counts. It has every bone of the body, some
+of them twice, and helpers, which only represent the region between two others. Until nothing changes:
+- **merge** two sections whose relative rotation is below MERGE_TURN on the vertices of the smaller one, or whose motion
+  differs there by less than TOGETHER of the diagonal;
+- **prune** helpers: sections with almost no vertex of their own (fewer than CORE of all have a weight above ALONE) or
+  with fewer than FEWEST vertices;
+- refine the rest for a few rounds.
+A requested number of sections stops the pruning there, or prunes further, smallest core first.
 
 Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 2.2, rigid sections.
-Differs from the paper: sections share vertices, so their motion is found at the bends too.
+Differs from the paper: sections share vertices, so the motion at bends is fitted too.
 
 Notes, joints within 5 % of the diagonal of one of the rig's that turns (precision, recall). Pruned by core, as above:
 CesiumMan 0.94, 1.0; RiggedFigure 1, 1; Soldier 1, 1; Fox 0.89, 0.94; cow 0.88, 1.0. By what removing a section costs
@@ -41,22 +41,22 @@ from osteon.fit.skin.refine import RefineOptions, refine_skin
 
 __all__ = ["SectionOptions", "Sections", "find_sections", "first_count"]
 
-#: Sections that turn less than this against each other, in degrees, are one.
+#: Sections whose relative rotation is less than this, in degrees, are merged.
 MERGE_TURN = 5.0
-#: Sections are one if the vertices of the smaller would be off by less than this part of the diagonal in the other.
+#: Sections are merged if the vertices of the smaller move by less than this, of the diagonal, in the other's motion.
 TOGETHER = 2e-3
-#: Sections whose vertices would be off by more than this part are never one.
+#: Sections whose vertices would move by more than this are never merged.
 FAR = 0.02
-#: A vertex belongs to one section alone from this weight on; a section needs this share of all vertices for itself.
+#: Weight above which a vertex is in the core of a section, and least core, of all vertices.
 ALONE, CORE = 0.6, 3e-3
-#: Sections of fewer vertices than this, counted by weight, do not say how they turn.
+#: Fewer vertices than this, counted by weight, do not determine a rotation.
 FEWEST = 4.0
-#: Share of the sections that may go in a round, and the rounds of refinement after it.
+#: Largest fraction of sections removed per round, and rounds of refinement after it.
 LEAVING, ROUNDS = 0.25, 6
-#: Meshes of at most so many vertices have few in each part of the body: fewer sections go in a round, and those without
-#: which their vertices would be farther off by the last part of the diagonal stay, whatever their core.
+#: Meshes of at most SMALL vertices have few per part of the body: fewer sections are removed per round, and sections
+#: whose removal would move their vertices by NEEDED of the diagonal stay, whatever their core.
 SMALL, LEAVING_SMALL, NEEDED = 1_000, 0.1, 0.01
-#: Refinement of what is left at the end, on a sample and on all vertices.
+#: Rounds of the final refinement, on a sample and on all vertices.
 LAST_ROUNDS = 8
 
 
@@ -64,7 +64,7 @@ LAST_ROUNDS = 8
 class SectionOptions:
     """How sections are found."""
 
-    count: int = 0  # exactly this many, or 0: as many as carry a part of their own
+    count: int = 0  # exactly this many; 0: as many as have a core
     influences: int = 4
     seed: int = 0
     threads: int = 0
@@ -79,7 +79,7 @@ class Sections:
 
 
 def first_count(found: int, wanted: int) -> int:
-    """Sections to start with, from what mean shift counts or what is asked for."""
+    """The initial number of sections, from the count of mean shift or the requested number."""
     return max(round(1.5 * wanted), wanted + 2) if wanted else 2 * found + 8
 
 
@@ -90,7 +90,7 @@ def find_sections(
     options: SectionOptions | None = None,
     on_round: Callable[[int, float], None] = lambda count, error_percent: None,
 ) -> Sections:
-    """Sections from starts (f,b,3,4) with more of them than are wanted; `on_round` receives their number and E %."""
+    """Sections from starts (f,b,3,4) with surplus sections; `on_round` receives their number and E %."""
     options = options or SectionOptions()
     refine = RefineOptions(bone_type="rigid", influences=options.influences, seed=options.seed, threads=options.threads)
     coarse = problem.sampled(refine.sample, options.seed)
@@ -108,7 +108,7 @@ def find_sections(
 
 
 def _fewer(problem: FitProblem, transforms: Float64, influences: Influences, options: SectionOptions) -> Float64 | None:
-    """Sections after one round of merging and pruning; None if all of them are needed."""
+    """Sections after one round of merging and pruning; None if nothing changes."""
     n_sections, points = transforms.shape[1], problem.points[:, :3]
     if n_sections <= max(1, options.count):
         return None
@@ -140,7 +140,7 @@ def _fewer(problem: FitProblem, transforms: Float64, influences: Influences, opt
 
 
 def _merge(apart: Float64, weights: Float64, pairs: PairJoints, into: Int64, most: int) -> np.ndarray:
-    """Sections that join another, at most `most` of them, each pair on its own; `into` (b,) says which."""
+    """Mask of sections merged into another (`into`, updated), at most `most`, in disjoint pairs."""
     gone = np.zeros(len(into), np.bool_)
     busy = gone.copy()
     turned = np.maximum(pairs.swings / MERGE_TURN, apart / FAR)
@@ -156,7 +156,7 @@ def _merge(apart: Float64, weights: Float64, pairs: PairJoints, into: Int64, mos
 
 
 def _differences(problem: FitProblem, transforms: Float64, weights: Float64, pairs: PairJoints) -> Float64:
-    """(n,) RMS of how far the smaller section's vertices would be off in the other's motion."""
+    """(n,) RMS displacement of the smaller section's vertices under the other's motion."""
     moments = np.einsum("vb,vi,vj->bij", weights, problem.points, problem.points, optimize=True)
     a, b = pairs.pairs.T
     mass = moments[:, 3, 3]
@@ -168,14 +168,14 @@ def _differences(problem: FitProblem, transforms: Float64, weights: Float64, pai
 
 
 def _costs(problem: FitProblem, transforms: Float64, influences: Influences, weights: Float64) -> Float64:
-    """(b,) RMS by which the vertices of each section would be farther off if they had to do without it, at most."""
+    """(b,) upper bound of the RMS growth of the error of each section's vertices without it."""
     growth = np.maximum(removal_costs(problem, transforms, influences, 1), 0)
     out: Float64 = np.sqrt(growth / np.maximum(weights.sum(axis=0), 1e-12) / problem.n_frames)
     return out
 
 
 def _close(weights: Float64, pairs: PairJoints) -> np.ndarray:
-    """(b,b) whether the first section shares much of its vertices with the second."""
+    """(b,b) whether the first section shares many of its vertices with the second."""
     shared = np.zeros((weights.shape[1], weights.shape[1]))
     shared[tuple(pairs.pairs.T)] = pairs.shared
     out: np.ndarray = shared + shared.T > 0.3 * (weights**2).sum(axis=0)[:, None]
@@ -183,9 +183,9 @@ def _close(weights: Float64, pairs: PairJoints) -> np.ndarray:
 
 
 def _prune(core: Float64, close: np.ndarray, gone: np.ndarray, into: Int64, room: int, *, always: bool) -> None:
-    """Mark sections with too small a core, the smallest first; with `always` those of large ones too.
+    """Mark sections with too small a core as gone, smallest first; with `always` also larger ones.
 
-    Of two that share most of their vertices only one goes: what it leaves may be the other's core.
+    Of two sections that share most of their vertices only one goes, because its vertices may become the other's core.
     """
     for section in np.argsort(core, kind="stable"):
         if gone.sum() >= room or (core[section] >= CORE and not always):

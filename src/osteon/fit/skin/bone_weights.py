@@ -11,9 +11,9 @@ at the edges of a bone's influence; Baran and Popović, Automatic rigging and an
 Differs from the latter: a bone is near through whatever lies between.
 
 Notes, elastic hand, 10 poses of eight joints, RMS of linear blending in percent of the diagonal, and what EigenSkin of
-two columns a joint leaves of it: power 3 with 8 and 20 rounds of smoothing 0.65 and 0.060, 0.69 and 0.050; power 4 with
-8, 20, 40 rounds 0.53 and 0.030, 0.58 and 0.027, 0.66 and 0.028; power 6 with 20 0.49 and 0.022; heat of softness 0.35,
-0.7, 1, 1.5 1.72 and 0.159, 0.85 and 0.042, 0.62 and 0.025, 0.46 and 0.019.
+two columns per joint leaves of it: power 3 with 8 and 20 rounds of smoothing 0.65 and 0.060, 0.69 and 0.050; power 4
+with 8, 20, 40 rounds 0.53 and 0.030, 0.58 and 0.027, 0.66 and 0.028; power 6 with 20 0.49 and 0.022; heat of softness
+0.35, 0.7, 1, 1.5 1.72 and 0.159, 0.85 and 0.042, 0.62 and 0.025, 0.46 and 0.019.
 """
 
 from __future__ import annotations

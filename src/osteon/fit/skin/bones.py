@@ -20,15 +20,15 @@ from osteon.fit.skin.scaled_bones import project_scaled
 from osteon.fit.skin.solve_bones import solve_bones
 
 __all__ = [
+    "bones_for_skin",
     "bones_of_labels",
-    "bones_of_skin",
     "complete_bones",
     "fit_bones",
     "place_bones",
+    "refit_bones",
     "relocate_bones",
     "removal_costs",
     "seed_bones",
-    "settle_bones",
 ]
 
 
@@ -187,10 +187,10 @@ def place_bones(
 
 
 #: Rounds that settle the bones of given weights: rigid and scaled bones sweep, flexible ones follow their own rotation.
-SETTLE_ROUNDS = 8
+REFIT_ROUNDS = 8
 
 
-def settle_bones(
+def refit_bones(
     problem: FitProblem,
     bones: np.ndarray,
     weights: Float64,
@@ -215,17 +215,17 @@ def settle_bones(
 
     if options.bone_type == "scaled" and axes is None:
         start = project_scaled(solve(start, "flexible"))
-    for _ in range(SETTLE_ROUNDS):
+    for _ in range(REFIT_ROUNDS):
         start = solve(start, options.bone_type)
     return start
 
 
-def bones_of_skin(problem: FitProblem, skin: Skin, n_bones: int, options: SkinOptions) -> Float64:
+def bones_for_skin(problem: FitProblem, skin: Skin, n_bones: int, options: SkinOptions) -> Float64:
     """Bones (f,b,3,4) in the problem's units for fixed weights, from where the vertices of each bone go."""
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
     strongest = np.take_along_axis(bones, weights.argmax(axis=1)[:, None], axis=1)[:, 0]
     start = bones_of_labels(problem, strongest, n_bones, available_threads(options.threads))
-    return settle_bones(problem, bones, weights, start, options)
+    return refit_bones(problem, bones, weights, start, options)
 
 
 def fit_bones(sequence: MeshSequence, skin: Skin, *, options: SkinOptions | None = None) -> BoneTrack:
@@ -235,5 +235,5 @@ def fit_bones(sequence: MeshSequence, skin: Skin, *, options: SkinOptions | None
         raise GeometryError(f"skin: {len(skin.weights)} rows for {sequence.n_vertices} vertices")
     with single_threaded_blas():
         problem = pose_problem(sequence, play_scale=sequence.play_scale)
-        solved = bones_of_skin(problem, skin, int(skin.bones.max()) + 1, options)
+        solved = bones_for_skin(problem, skin, int(skin.bones.max()) + 1, options)
     return problem.to_input(solved).to_track(options.bone_type)

@@ -287,7 +287,7 @@ class Search:
     cross: Float64  # (v,b)
     energy: Float64  # (v,)
     pull: float  # towards the wanted weights
-    wanted: Float64  # (v,b); without a pull not looked at
+    wanted: Float64  # (v,b); without a pull not considered
     n_search: int  # bones that are tried at a time
 
 

@@ -66,7 +66,7 @@ def select_influences(
     wanted: Float64 | None = None,
     threads: int = 1,
 ) -> Influences:
-    """At most `n_influences` bones a vertex with non-negative weights that sum to one.
+    """At most `n_influences` bones per vertex with non-negative weights that sum to one.
 
     `earlier` influences are where the search begins. `thorough` searches longer. With `pull` > 0 the weights are drawn
     towards `wanted` (v,b). The errors do not count it.

@@ -74,7 +74,7 @@ FULL_ROUNDS = 10
 #: Sweeps over the bones in a round; scaled ones have another, in which their axes turn.
 SWEEPS: dict[BoneType, int] = {"rigid": 3, "scaled": 1, "flexible": 1}
 #: Rounds of flexible bones that scaled ones start from, beyond those of the trials, and rounds that settle them.
-FLEXIBLE_ROUNDS, SETTLE_ROUNDS = 12, 3
+FLEXIBLE_ROUNDS, REFIT_ROUNDS = 12, 3
 #: Rounds of scaled bones that these spare.
 SPARED_ROUNDS = 6
 
@@ -84,11 +84,13 @@ class RefineOptions:
     """How bones and weights are refined."""
 
     bone_type: BoneType = "scaled"
-    influences: int = 4  # bones a vertex, 1 … 8
+    influences: int = 4  # bones per vertex, 1 … 8
     rounds: int = 24
     tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
-    stiffness: float = 5e-3  # pull of scaled and flexible bones towards their rotation, of the data's own weight
-    smooth: float = 0.0  # pull of weights towards their neighbours', 0 … 1
+    stiffness: float = (
+        5e-3  # regularisation of scaled and flexible bones towards their rotation, of the data's own weight
+    )
+    smooth: float = 0.0  # regularisation of weights towards their neighbours', 0 … 1
     moves: int = 1  # tries to move the least useful bones
     sample: int = 4_000  # vertices that take part in the first rounds
     full_rounds: int = FULL_ROUNDS  # on all vertices, after those on a sample
@@ -149,7 +151,7 @@ class _Descent:
         self.graph = graph if options.smooth > 0 else None
         self.pull = options.smooth * problem.motion**2 / problem.n_vertices
 
-    def weigh(self, transforms: Float64, earlier: Influences | None, *, thorough: bool = False) -> Influences:
+    def solve_weights(self, transforms: Float64, earlier: Influences | None, *, thorough: bool = False) -> Influences:
         """Weights for these bones; the search is always thorough where that is cheap."""
         small = self.problem.n_vertices * transforms.shape[1] <= SMALL
         wanted = None
@@ -167,7 +169,7 @@ class _Descent:
         )
 
     def start(self, transforms: Float64, history: tuple[float, ...] = ()) -> _State:
-        return _State(transforms, self.weigh(transforms, None), transforms, history)
+        return _State(transforms, self.solve_weights(transforms, None), transforms, history)
 
     def run(self, state: _State, rounds: int, *, extend: bool = False) -> _State:
         """Up to `rounds` rounds, or with `extend` more while the error falls fast. The last is not extrapolated."""
@@ -187,12 +189,12 @@ class _Descent:
                 threads=self.threads,
             )
             ahead = solved if done == 0 or last else self.step_ahead(solved, state, beta)
-            influences = self.weigh(ahead, state.influences, thorough=last and self.final)
+            influences = self.solve_weights(ahead, state.influences, thorough=last and self.final)
             if ahead is not solved:
                 beta = min(1.1 * beta, MAX_BETA)
                 if influences.squared_error > errors[-1]:
                     ahead, beta = solved, beta / 2
-                    influences = self.weigh(ahead, state.influences)
+                    influences = self.solve_weights(ahead, state.influences)
             error_percent = self.problem.error_percent(influences.errors)
             state = _State(ahead, influences, solved, (*state.history, error_percent))
             errors.append(state.error)
@@ -215,7 +217,7 @@ class _Descent:
         """The start that leads furthest in a few rounds."""
         return min((self.run(state, rounds) for state in states), key=lambda s: s.error)
 
-    def settle_scaled(self, state: _State) -> _State:
+    def convert_to_scaled(self, state: _State) -> _State:
         """Flexible bones a little further, then scaled ones for their weights; from here on bones are scaled.
 
         The history begins anew: what the flexible bones reached was of another kind.
@@ -223,7 +225,7 @@ class _Descent:
         state = self.run(state, min(FLEXIBLE_ROUNDS, self.options.rounds))
         self.bone_type = "scaled"
         transforms = project_scaled(state.transforms)
-        for _ in range(SETTLE_ROUNDS):
+        for _ in range(REFIT_ROUNDS):
             transforms = solve_bones(
                 self.problem,
                 state.influences.bones,
@@ -233,7 +235,7 @@ class _Descent:
                 stiffness=self.options.stiffness,
                 threads=self.threads,
             )
-        influences = self.weigh(transforms, state.influences)
+        influences = self.solve_weights(transforms, state.influences)
         error_percent = self.problem.error_percent(influences.errors)
         self.on_error(error_percent)
         return _State(transforms, influences, transforms, (error_percent,))
@@ -284,7 +286,7 @@ def refine_skin(
         descent.bone_type = "flexible" if scaled else options.bone_type
         state = descent.best_start(states, tried)
         state = descent.move_bones(state)
-        state = descent.settle_scaled(state) if scaled else state
+        state = descent.convert_to_scaled(state) if scaled else state
         descent.final = not sampled
         left = options.rounds - tried - (SPARED_ROUNDS if scaled else 0)
         state = descent.run(state, max(0, left), extend=True)

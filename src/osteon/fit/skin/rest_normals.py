@@ -35,7 +35,7 @@ __all__ = ["blend_linear", "fit_rest_normals", "linear_parts"]
 
 #: Chords below this, about a degree, count as this long: one exact frame must not decide alone.
 SHORTEST_CHORD = 0.02
-#: Pull of a normal towards its last value, of the size of its system.
+#: Regularisation of a normal towards its last value, of the size of its system.
 DAMPING = 1e-3
 #: Normals whose blends are computed at a time.
 BLOCK = 512

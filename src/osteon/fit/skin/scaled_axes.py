@@ -12,8 +12,9 @@
 
 Turning Q alone is slow: a bone that hardly stretches is R Q, so R holds Q where it is. A turn w of Q with R turned back
 is a shear, L_pq = L_qp = (s_p - s_q) w_pq; with the turns O of the frame, L_pq = s_q O_pq, L_qp = -s_p O_pq, and its
-scales, L_kk, that is a least squares problem of six unknowns a frame and three for all of them. The six are eliminated
-frame by frame, and what is left is a step of Gauss and Newton for w. It, or part of it, is taken if it lowers the sum.
+scales, L_kk, that is a least squares problem of six unknowns per frame and three for all of them. The six are
+eliminated frame by frame, and what is left is a step of Gauss and Newton for w. It, or part of it, is taken if it
+lowers the sum.
 
 Based on: Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
 separate, 1973.
@@ -191,7 +192,7 @@ class AxisSearch:
         self._three, self._four, self._normal = np.empty((3, 3, 3)), np.empty((2, 4, 4)), np.empty((3, 4))
         self._values, self._system, self._residual = np.empty((9, 2)), np.empty((9, 10)), np.empty((3, 3))
 
-    def turn_axes(
+    def rotate_axes(
         self, cross: Float64, moments: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float
     ) -> tuple[Float64, Float64, Float64]:
         """Axes (3,3), turns (f,3,3) and scales (f,3) of one bone after a step; the sum never rises."""

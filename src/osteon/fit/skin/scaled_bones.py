@@ -15,11 +15,12 @@ One bone on what the others leave: tr(A P A') - 2 tr(A C') with A = R S Q, hence
 
 Based on: the block descent of rigid bones (`solve_bones.py`) with the scales that a node of a scene graph can carry.
 
-Notes: halfway between frames a bone's vertices should be no farther from either than these are apart. One bone of the
-horse strays by 0.25 % of the diagonal between two frames; elasticcow, clothhorse and chicken have none. A pull of all
-bones towards the frames beside, of 0.02 of their own moments, ends that (0.003 %; E 1.124 instead of 1.115), but known
-models are then no longer found exactly (a triangle: 1.7 %). The same pull only in directions that the data tells little
-of, by a bone's own moments or by those left when all others move, does not reach that bone: the data tells it to turn.
+Notes: halfway between frames per bone's vertices should be no farther from either than these are apart. One bone of the
+horse strays by 0.25 % of the diagonal between two frames; elasticcow, clothhorse and chicken have none. A
+regularisation of all bones towards the frames beside, of 0.02 of their own moments, ends that (0.003 %; E 1.124 instead
+of 1.115), but known models are then no longer found exactly (a triangle: 1.7 %). The same pull only in directions that
+the data tells little of, by a bone's own moments or by those left when all others move, does not reach that bone: the
+data tells it to turn.
 """
 
 from __future__ import annotations
@@ -119,7 +120,9 @@ def _scaled_sweeps(
                     transforms[f, b, j, 3] = t / mass
 
 
-def _turn_axes(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64) -> tuple[Float64, Float64]:
+def _rotate_axes(
+    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64
+) -> tuple[Float64, Float64]:
     """Axes and transforms after each bone's axes were turned in its turn, with its motion in all frames."""
     n_frames, n_bones = transforms.shape[:2]
     turns, scales = _split(transforms, axes)
@@ -133,7 +136,7 @@ def _turn_axes(zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pul
         others = row @ stacked.reshape(4 * n_bones, -1) - own @ stacked[b]
         left = (zx[4 * b : 4 * b + 4] - others).reshape(4, n_frames, 3)
         cross = left[:3] - (center / mass)[:, None, None] * left[3]
-        axes[b], turns[:, b], scales[:, b] = search.turn_axes(
+        axes[b], turns[:, b], scales[:, b] = search.rotate_axes(
             np.ascontiguousarray(cross), moments[b], axes[b], turns[:, b], scales[:, b], pull[b]
         )
         linear = (turns[:, b] * scales[:, b, None, :]) @ axes[b]
@@ -203,6 +206,6 @@ def solve_scaled(
     if len(light):
         out[:, light] = project_scaled(transforms[:, light], found[light])
     if axes is None:
-        found, out = _turn_axes(zz, zx, out, found, pull)
+        found, out = _rotate_axes(zz, zx, out, found, pull)
     sweep_scaled(zz, zx, out, found, pull, sweeps, threads)
     return out

@@ -22,7 +22,7 @@ from osteon.fit.problem import FitProblem, pose_problem
 from osteon.fit.skin.influences import MAX_INFLUENCES, Influences, select_influences
 from osteon.fit.skin.nonnegative import minimise_nonnegative
 
-__all__ = ["fit_weights", "nearest_influences", "solve_weights", "weigh_bones"]
+__all__ = ["fit_influences", "fit_weights", "nearest_influences", "solve_weights"]
 
 
 # Influences by single-bone error, and weights by TSVD, NNLS or bounded least squares.
@@ -100,7 +100,7 @@ def _normalise(weights: Float64) -> Float64:
     return np.where(usable, weights / np.where(usable, total, 1), first)
 
 
-def weigh_bones(problem: FitProblem, track: BoneTrack, options: SkinOptions) -> Influences:
+def fit_influences(problem: FitProblem, track: BoneTrack, options: SkinOptions) -> Influences:
     """Influences for given bones: the paper's, or forward selection."""
     threads, transforms = available_threads(options.threads), problem.from_input(track)
     if options.preset == "paper":
@@ -126,5 +126,5 @@ def fit_weights(sequence: MeshSequence, track: BoneTrack, *, options: SkinOption
     vertices, welded_of_vertex = weld_vertices(sequence)
     with single_threaded_blas():
         problem = pose_problem(sequence, vertices, play_scale=sequence.play_scale)
-        influences = weigh_bones(problem, track, options)
+        influences = fit_influences(problem, track, options)
     return influences.to_skin().take(welded_of_vertex)

@@ -20,8 +20,7 @@ from osteon.io.fbx.caches import SceneCaches, find_caches
 from osteon.io.fbx.library import affine, floats, items, moved, shown, wholes
 from osteon.io.load.limits import MOST_FRAMES
 from osteon.io.load.source import Source, quote
-from osteon.io.native.child import Outlet
-from osteon.io.native.messages import Arrays
+from osteon.io.native.child import Arrays, Outlet
 
 __all__ = ["answer", "prepare"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from osteon.io.formats.optional_packages import find_extra
+from osteon.io.formats.format_types import find_extra
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.write.buffer import BufferWriter

@@ -21,14 +21,12 @@ from osteon.core.arrays import Int32
 from osteon.core.asset import Asset, Material, Origin
 from osteon.core.mesh import Mesh
 from osteon.core.sequence import MeshSequence
-from osteon.io.formats.optional_packages import find_extra
+from osteon.io.formats.format_types import Outline, find_extra
 from osteon.io.formats.options import ReadRequest
-from osteon.io.formats.outline import Outline
-from osteon.io.load.clip_choice import select_names
+from osteon.io.load.clips import select_names
 from osteon.io.load.limits import check_frames
 from osteon.io.load.source import Source
-from osteon.io.meshes.corner_normals import share_normals
-from osteon.io.meshes.mesh import Fans, Polygons
+from osteon.io.meshes.mesh import Fans, Polygons, share_normals
 from osteon.io.native.client import Answer, FrameRoom, NativeChild, NativeTask
 
 __all__ = ["outline_fbx", "read_fbx"]

@@ -17,8 +17,7 @@ from osteon.io.fbx.caches import SceneCaches
 from osteon.io.fbx.child import by_corner, numbers_of, prepare, takes_of
 from osteon.io.fbx.library import affine, floats, held, items, moved, shown, wholes
 from osteon.io.load.source import Source, quote
-from osteon.io.native.child import Outlet
-from osteon.io.native.messages import Arrays
+from osteon.io.native.child import Arrays, Outlet
 
 __all__ = ["answer", "prepare"]
 

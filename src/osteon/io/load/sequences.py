@@ -18,12 +18,11 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence, join_clips
-from osteon.io.archives.sequence_npy import read_npy_faces, read_npy_frames
-from osteon.io.formats.format_types import MeshFormat, SequenceFormat
+from osteon.io.archives.sequences import read_npy_faces, read_npy_frames
+from osteon.io.formats.format_types import MeshFormat, Outline, SequenceFormat
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, Connectivity, LoadOptions, ReadRequest
-from osteon.io.formats.outline import Outline
 from osteon.io.formats.registry import format_of
-from osteon.io.load.frame_choice import choose_sequence_frames
+from osteon.io.load.clips import choose_sequence_frames
 from osteon.io.load.inputs import Take, resolve_inputs
 from osteon.io.load.origin import read_from
 from osteon.io.load.source import PathLike, Source

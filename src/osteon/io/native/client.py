@@ -1,9 +1,9 @@
-"""Libraries of others parse files in a child process: what brings one down, or never comes back, costs one line.
+"""Libraries of others parse files in a child process: a crash or a hang of the library is one line of error.
 
-The client. A child has a limit on its memory, and on the time between two signs of life; both grow with the file.
-Frames come back one after the other into the array where they stay, errors of ours as they are. Answers go through a
-pipe, so no file is left behind, whoever is killed. A child ends with the question, with an error or Ctrl-C here, with
-its parent, and by itself when nobody asks.
+A child has a limit on its memory and on the time between two messages; both grow with the file. Frames are received
+one after the other into the array where they stay, and errors of Osteon are raised again here. Messages go through a
+pipe, so no file is left behind, whichever process is killed. A child ends with the request, with an error or Ctrl-C
+here, with its parent, and by itself when no request arrives.
 """
 
 from __future__ import annotations
@@ -25,15 +25,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core import errors
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
+from osteon.core.mesh import Mesh
 from osteon.core.progress import Progress, report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.io.archives.archive import HeldArrays
+from osteon.io.formats.options import ReadRequest
 from osteon.io.load.limits import LARGEST_RATIO, MEMORY, Claims
 from osteon.io.load.source import Source
-from osteon.io.native.child import IDLE
-from osteon.io.native.messages import Arrays, BrokenMessage, Message, read_array, read_message
+from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
+from osteon.io.native.child import IDLE, Arrays, BrokenMessage, Message, read_array, read_message
 
-__all__ = ["Answer", "FrameRoom", "NativeChild", "NativeTask", "Process", "ask_native"]
+__all__ = ["Answer", "FrameRoom", "NativeChild", "NativeTask", "Process", "ask_native", "ask_sequence", "pack_sequence"]
 
 #: Bytes that a library may take for a file of any size, and for each core: its threads reserve what they never use.
 LEAST_MEMORY, CORE_MEMORY = 4 << 30, 128 << 20
@@ -281,3 +286,25 @@ def _end_kept() -> None:
         for kept in _KEPT:
             kept.child.end()
         _KEPT.clear()
+
+
+def pack_sequence(mesh: Mesh, clips: tuple[Clip, ...]) -> tuple[Any, Arrays]:
+    """The answer of a child that has sent its frames."""
+    arrays, header = pack_asset(mesh.asset)
+    return header | {"name": mesh.name, "clips": pack_clips(clips)}, arrays | {"rest": mesh.rest, "faces": mesh.faces}
+
+
+def ask_sequence(task: NativeTask, source: Source, request: ReadRequest) -> MeshSequence:
+    """The sequence that a child reads."""
+    asked = {"question": "sequence", "fps": request.options.fps, "clips": list(request.options.clips)}
+    found = ask_native(task, source, asked, progress=request.progress)
+    held, header = HeldArrays(source, found.arrays), found.value
+    with damage_named(source):
+        return MeshSequence(
+            held.array("frames"),
+            held.array("faces"),
+            held.array("rest"),
+            unpack_clips(header["clips"]),
+            unpack_asset(held, header),
+            header["name"],
+        )

@@ -18,8 +18,7 @@ from osteon.core.kinematics import align_rotations, pose_joints, tree_bones
 from osteon.core.sticks import SHORTEST, StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.io.load.source import quote
-from osteon.io.skeletons.checked_json import JsonValue
-from osteon.io.skeletons.text_lines import LARGEST, nearest_of
+from osteon.io.skeletons.parsing import LARGEST, JsonValue, nearest_of
 
 __all__ = ["BONE_POSE_KEYS", "BonePose", "SkeletonNames", "read_axis", "read_bone_pose", "read_turns", "read_twist"]
 
@@ -141,7 +140,7 @@ def read_axis(json_value: JsonValue, names: SkeletonNames) -> Float64:
         return -along if reverse else along
     axis = np.array(json_value.point())
     if not axis.any():
-        raise json_value.error("an axis needs a direction, got zero")
+        raise json_value.error("expected an axis of non-zero length")
     return axis
 
 

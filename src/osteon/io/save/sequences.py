@@ -21,8 +21,7 @@ from osteon.core.asset import Asset
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.io.formats.format_types import FrameWriter, MeshFormat, SequenceFormat
-from osteon.io.formats.optional_packages import check_extra
+from osteon.io.formats.format_types import FrameWriter, MeshFormat, SequenceFormat, check_extra
 from osteon.io.formats.registry import FORMATS, format_of, writable_suffixes
 from osteon.io.load.origin import check_not_source
 from osteon.io.load.source import PathLike

@@ -14,10 +14,8 @@ from osteon.core.sticks import StickSkeleton
 from osteon.io.formats.format_types import SkeletonFormat
 from osteon.io.load.source import Source, numbered, quote
 from osteon.io.save import GENERATOR, GENERATOR_KEY
-from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton
-from osteon.io.skeletons.checked_json import JsonValue, read_json
-from osteon.io.skeletons.skel import check_ancestors
-from osteon.io.skeletons.text_lines import nearest_of
+from osteon.io.skeletons.parsing import JsonValue, nearest_of, read_json
+from osteon.io.skeletons.text import FileBone, FileJoint, build_skeleton, check_ancestors
 
 __all__ = ["SKELETON_JSON", "holds_skeleton", "read_skeleton_json", "skeleton_json_text", "skeleton_of_json"]
 

@@ -18,8 +18,7 @@ import numpy as np
 from osteon.core.arrays import Bool, Float64, Int32, Int64, IntArray
 from osteon.core.topology import triangle_neighbors
 from osteon.lod.mesh.corners import following
-from osteon.lod.mesh.level_shape import faces_away, triangle_normals
-from osteon.lod.mesh.transfer import closest_shares
+from osteon.lod.mesh.level_shape import closest_shares, faces_away, triangle_normals
 
 __all__ = ["Samples", "better_diagonals"]
 

@@ -40,9 +40,8 @@ from scipy.sparse.linalg import cg
 
 from osteon.core.arrays import Float64, Int32, IntArray
 from osteon.lod.mesh.edge_flips import Samples, better_diagonals
-from osteon.lod.mesh.level_shape import LevelShape, SourceShape, Upright, triangle_normals
+from osteon.lod.mesh.level_shape import LevelShape, SourceShape, Upright, barycentric, triangle_normals
 from osteon.lod.mesh.poses import apply_matrices
-from osteon.lod.mesh.transfer import barycentric
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
 
 __all__ = ["fit_level"]

@@ -20,11 +20,10 @@ from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
-from osteon.lod.mesh.level_shape import LevelShape
+from osteon.lod.mesh.level_shape import LevelShape, OnSource, closest_of_own, mix_skin
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
 from osteon.lod.mesh.surface import point_influences
-from osteon.lod.mesh.transfer import OnSource, closest_of_own, mix_skin
 
 __all__ = ["LevelDraft", "Ownership", "level_asset", "numbers"]
 

@@ -1,1 +1,1 @@
-"""Boundaries between segments, moved to creases by graph cut (Simplex Transformations, 4.3). `cut` is the way in."""
+"""Boundaries between segments, moved to creases by graph cuts (Simplex Transformations, 4.3): `cut`."""

@@ -45,8 +45,17 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.boundaries.bands import Band, Subgraph, border_curves, find_band, minimum_cut, nearest_labels
-from osteon.simplex.boundaries.graph import DualGraph, count_pieces, graph_pieces
+from osteon.simplex.boundaries.bands import (
+    Band,
+    DualGraph,
+    Subgraph,
+    border_curves,
+    count_pieces,
+    find_band,
+    graph_pieces,
+    minimum_cut,
+    nearest_labels,
+)
 from osteon.simplex.options import BoundaryMode, BoundaryOptions
 
 __all__ = ["BoundaryMode", "BoundaryOptions", "cut_boundaries", "plan_cuts"]

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32
 from osteon.core.kernels import exact, lean
 from osteon.core.sticks import project_on_segments
-from osteon.simplex.segmentation.pairs import Field, line_to
-from osteon.simplex.segmentation.ranges import find_foot, nearest_foot
+from osteon.simplex.segmentation.effective_distance import Field, find_foot, line_to, nearest_foot
 from osteon.simplex.segmentation.tree import ALL, count_crossings
 
 __all__ = ["Bools", "assign_components", "edge_lengths", "follow_paths", "in_range", "measure_line"]

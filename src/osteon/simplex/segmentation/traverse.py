@@ -38,9 +38,8 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32
 from osteon.core.kernels import Int64, exact, inlined, lean
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.segmentation.blocks import BLOCK, Room, compare_block, make_room
-from osteon.simplex.segmentation.eight_way_tree import EightWayTree, collapse_tree
-from osteon.simplex.segmentation.pairs import Field
+from osteon.simplex.segmentation.blocks import BLOCK, EightWayTree, Room, collapse_tree, compare_block, make_room
+from osteon.simplex.segmentation.effective_distance import Field
 
 __all__ = ["bone_neighbors", "traverse"]
 

@@ -107,7 +107,7 @@ class PosableMesh:
 
     def blending(self, poser: Poser) -> Poser:
         """The same mesh with blended bones, which support neither control lines nor pins."""
-        from osteon.simplex.inverse_square import inverse_square_weights
+        from osteon.simplex.poser import inverse_square_weights
 
         if poser.skeleton is None:
             raise GeometryError("SSD blends bones, and there is no skeleton")
@@ -182,7 +182,7 @@ class OwnSkin:
 
     def pose_json(self, track: PoseTrack) -> dict[str, object]:
         """The pose as joint rotations, which `osteon pose MODEL POSE` reads."""
-        from osteon.io.poses.write import poses_as_json
+        from osteon.io.poses.pose_json import poses_as_json
 
         return poses_as_json(bones_alone(track), self.sticks.sticks)
 

@@ -93,7 +93,7 @@ def pose_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progre
 
 def save_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Write the posed mesh as OBJ."""
-    from osteon.io.meshes.obj_write import ObjWriter
+    from osteon.io.meshes.obj import ObjWriter
 
     mesh = posable_mesh(files)
     posed = _posed(mesh, _poser(mesh, request, progress), _track(mesh, request), request.methods[0])

@@ -18,7 +18,7 @@ from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.topology import weld_points
 from osteon.io.metadata.baked import table_arrays
-from osteon.io.skeletons.rig_files import tips_of_joints
+from osteon.io.skeletons.files import tips_of_joints
 from osteon.view.pack.schema import OUTLIER, SLOTS
 
 __all__ = [

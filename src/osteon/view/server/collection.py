@@ -20,7 +20,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
-from osteon.io.comparisons.summary import ComparedModel
+from osteon.io.comparisons import ComparedModel
 from osteon.io.load.source import numbered
 from osteon.view.pack.model_pack import Evidence, write_pack
 from osteon.view.pack.poses import check_use, holds_poses, load_poses_of

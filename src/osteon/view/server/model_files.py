@@ -17,7 +17,7 @@ from osteon.core.errors import FileFormatError, OptionError, OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io import MODEL_FORMATS, holds_model
-from osteon.io.comparisons.summary import ComparedModel, read_summary
+from osteon.io.comparisons import ComparedModel, read_summary
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.load.inputs import natural_key

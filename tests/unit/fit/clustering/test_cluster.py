@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.transform import Rotation
 
 from osteon.core.errors import OptionError
 from osteon.core.progress import ProgressEvent
@@ -162,3 +163,28 @@ def test_progress_is_told():
 def test_options_out_of_range(bad, refused):
     with refused(OptionError, next(iter(bad))):
         ClusterOptions(**bad)
+
+
+def test_triangles_farther_than_a_quarter_of_the_bandwidth_from_every_mode_are_outliers():
+    """Rotations spread evenly over a full circle: nothing climbs, and modes stand half a bandwidth apart.
+
+    The filter decides alone which triangles between the modes are outliers.
+    """
+    n_triangles, n_frames = 400, 9
+    vectors = np.zeros((n_frames, n_triangles, 3))
+    vectors[1:, :, 2] = 2 * np.pi * np.arange(n_triangles) / n_triangles
+    turns = Rotation.from_rotvec(vectors.reshape(-1, 3)).as_matrix().reshape(n_frames, n_triangles, 3, 3)
+    sequence = soup(turns)
+    found = cluster_triangles(sequence)
+    assert found.near_rigid_fraction == pytest.approx(0.78, abs=0.03)
+    bandwidth = 9 * n_frames * ClusterOptions().tolerance
+    for bone in range(found.n_bones):
+        own = turns[:, found.labels == bone].reshape(n_frames, -1, 9).swapaxes(0, 1).reshape(-1, 9 * n_frames)
+        apart = np.abs(own[:, None] - own[None]).sum(axis=2)
+        assert apart.max() < 0.6 * bandwidth  # a quarter to both sides, and what climbing has moved
+    for radius, fraction in ((0.15, 0.5), (0.2, 0.7)):
+        fewer = cluster_triangles(sequence, options=ClusterOptions(assign_radius=radius))
+        assert fewer.near_rigid_fraction < fraction
+    for radius, fraction in ((0.3, 0.83), (0.5, 0.98)):
+        more = cluster_triangles(sequence, options=ClusterOptions(assign_radius=radius))
+        assert more.near_rigid_fraction > fraction

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from osteon.core import frames as core_frames
 from osteon.core.frames import frame_source
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.fit.clustering.core_bones import mean_rotations, triangle_rotations
@@ -158,7 +159,7 @@ def test_blocks_of_frames_do_not_matter(monkeypatch, frames_at_a_time):
     labels, areas = np.array([0, 0, 1, 1, 0], np.int32), rng.uniform(1, 2, 5)
     whole, there = triangle_rotations(rest, frames, faces)
     mean = mean_rotations(rest, frames, faces, labels, areas)
-    monkeypatch.setattr(frames, "BLOCK_VALUES", frames_at_a_time * 45)
+    monkeypatch.setattr(core_frames, "BLOCK_VALUES", frames_at_a_time * 45)
     found, valid = triangle_rotations(rest, frame_source(frames), faces)
     assert np.array_equal(found, whole)
     assert valid.tolist() == there.tolist() == [True, True, True, False, True]

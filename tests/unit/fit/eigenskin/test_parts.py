@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from osteon.core.arrays import Float64
 from osteon.core.mesh import Mesh
 from osteon.fit.eigenskin.driver_columns import limit_columns
-from osteon.fit.eigenskin.fit_rbf import RbfOptions, count_ways, fit_settings
+from osteon.fit.eigenskin.fit_rbf import RbfOptions, count_axes, fit_settings
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.rest_displacements import bounded_inverse
 from osteon.fit.eigenskin.stick_rig import rig_of_sticks
@@ -59,7 +59,9 @@ def test_noise_gets_a_ridge_and_clean_numbers_none() -> None:
     clean = np.sin(np.deg2rad(angles))[:, None]
     noisy = clean + 0.2 * rng.normal(size=clean.shape)
     assert fit_settings(settings(list(angles)), clean, HINGE, RbfOptions()).ridge == 0
-    assert fit_settings(settings(list(angles)), noisy, HINGE, RbfOptions()).ridge > 0
+    ridged = fit_settings(settings(list(angles)), noisy, HINGE, RbfOptions())
+    assert ridged.ridge > 0
+    assert np.abs(ridged.at(settings([0.0]))).max() <= 1e-9  # the rest pose has none and stays as it is
 
 
 def test_radius_is_chosen_by_the_numbers_that_count() -> None:
@@ -136,7 +138,7 @@ def test_a_joint_of_two_axes_does_both_at_once() -> None:
         assert np.allclose(fit.at(turned(seen)), values(seen), atol=1e-9)
         missed[smooth] = np.abs(fit.at(turned(unseen)) - values(unseen)).max()
     assert missed[True] < 0.01 < 0.1 * missed[False]
-    assert count_ways(turned(seen)[:, 0]) == 2
+    assert count_axes(turned(seen)[:, 0]) == 2
 
 
 def test_weights_of_a_rig_are_smooth_and_sum_to_one() -> None:

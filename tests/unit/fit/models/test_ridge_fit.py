@@ -16,7 +16,7 @@ from osteon.core.transforms import apply, compose, invert
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.multi_weight import DIAGONAL, WORLD, MultiWeight
 from osteon.deform.pose import pose_points
-from osteon.fit.models.animation_space import fit_animation_space, settle_animation_space
+from osteon.fit.models.animation_space import fit_animation_space, refit_animation_space_bones
 from osteon.fit.models.multi_weight import bone_frames, fit_multi_weight
 from osteon.fit.models.ridge_fit import RidgeFit, RidgeOptions, Sweep, choose_slots, fold_labels
 from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
@@ -218,7 +218,7 @@ def test_bones_settle_where_the_deformer_wants_them() -> None:
     case = Case(moving(model, pose_points(model.deformer, rest, world)), world)
     start = case.transforms.copy()
     start[..., 3] += 0.01
-    found = settle_animation_space(case.problem, model.deformer, start, 1)
+    found = refit_animation_space_bones(case.problem, model.deformer, start, 1)
     off = [np.abs(bones - case.transforms).max() for bones in (start, found)]
     assert off[1] < 0.1 * off[0]
 

@@ -12,7 +12,7 @@ from osteon.fit.skeleton.articulated import (
     Articulation,
     _Descent,
     fit_articulated,
-    settle_articulated,
+    fit_articulated_poses,
 )
 from osteon.fit.skeleton.joint_tree import JointTree
 from osteon.fit.skin.influences import Influences
@@ -34,8 +34,8 @@ def known() -> tuple[FitProblem, Articulation, np.ndarray]:
     far = np.abs(points[:, :1] - centers)
     weights = np.exp(-((far / 0.18) ** 2)) + 1e-9
     weights /= weights.sum(axis=1, keepdims=True)
-    turns = random_turns(rng, FRAMES, 4, 0.4)
-    truth = Articulation(PARENTS, JOINTS, turns, rng.normal(size=(FRAMES, 3)))
+    rotations = random_turns(rng, FRAMES, 4, 0.4)
+    truth = Articulation(PARENTS, JOINTS, rotations, rng.normal(size=(FRAMES, 3)))
     moved = sum(weights[:, b, None] * apply(truth.transforms()[:, b], points) for b in range(4))
     problem = pose_problem(MeshSequence(moved, tube.faces, points))
     placed = problem.from_input(InputTransforms(truth.transforms()))
@@ -55,7 +55,7 @@ def tree_of(joints: np.ndarray) -> JointTree:
 def test_arms_times_turns_are_forward_kinematics() -> None:
     problem, truth, weights = known()
     arms = _Descent(problem, tree_of(truth.joints), ArticulatedOptions()).arms(weights, truth.joints)
-    stacked = np.concatenate([truth.turns.swapaxes(2, 3).reshape(FRAMES, -1, 3), truth.shift[:, None]], axis=1)
+    stacked = np.concatenate([truth.rotations.swapaxes(2, 3).reshape(FRAMES, -1, 3), truth.shift[:, None]], axis=1)
     expected = problem.targets.reshape(-1, FRAMES, 3).swapaxes(0, 1)
     np.testing.assert_allclose(arms @ stacked, expected, atol=1e-6)
 
@@ -64,7 +64,7 @@ def test_a_known_skeleton_is_found_again() -> None:
     problem, truth, weights = known()
     rng = np.random.default_rng(5)
     off = truth.joints + 0.01 * rng.normal(size=(4, 3))
-    start = Articulation(PARENTS, off, truth.turns, truth.shift)
+    start = Articulation(PARENTS, off, truth.rotations, truth.shift)
     fit = fit_articulated(problem, tree_of(off), start, sparse(weights), options=ArticulatedOptions(threads=1))
     assert fit.history[-1] < 0.2  # percent; joints are held a little where they were first thought to be
     assert np.linalg.norm(fit.articulation.joints[1:] - truth.joints[1:], axis=1).max() < 0.02
@@ -87,7 +87,7 @@ def test_other_poses_of_a_finished_skeleton() -> None:
     problem, truth, weights = known()
     start = truth.transforms() @ np.diag([1.0, 1, 1, 1])
     start[..., :3] = np.eye(3)
-    found = settle_articulated(problem, PARENTS, truth.joints, sparse(weights), start, threads=2)
+    found = fit_articulated_poses(problem, PARENTS, truth.joints, sparse(weights), start, threads=2)
     moved = np.einsum("vb,fbvi->fvi", weights, apply(found.transforms(), problem.points[None, None, :, :3]))
     expected = problem.targets.reshape(-1, FRAMES, 3).swapaxes(0, 1)
     assert np.abs(moved - expected).max() < 0.05
@@ -101,5 +101,5 @@ def test_threads_change_nothing() -> None:
         )
         for n in (1, 2)
     ]
-    assert np.array_equal(found[0].articulation.turns, found[1].articulation.turns)
+    assert np.array_equal(found[0].articulation.rotations, found[1].articulation.rotations)
     assert found[0].history == found[1].history

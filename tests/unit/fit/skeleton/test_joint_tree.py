@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from osteon.fit.skeleton.joint_tree import find_tree
+from osteon.fit.skeleton.joint_tree import find_tree, joint_costs
 from osteon.fit.skeleton.pair_joints import PairJoints
 
 
@@ -39,3 +41,14 @@ def test_one_section_is_a_root_at_its_centre() -> None:
     tree = find_tree(none, np.array([[1.0, 2, 3]]), np.ones(1), 1.0)
     assert tree.parents.tolist() == [-1]
     assert tree.places.tolist() == [[1, 2, 3]]
+
+
+def test_what_a_joint_costs() -> None:
+    """A residual counts as it is, a distance to the boundary a tenth, a gap three tenths; all in diagonals."""
+    pairs = pairs_of({(0, 1): 0.5, (0, 2): 0.5, (1, 2): 0.5})
+    away = pairs.places + np.array([[0.0, 0, 0], [3.0, 0, 4.0], [0, 0, 0]])
+    pairs = replace(pairs, boundaries=away, gaps=np.array([0.0, 0.0, 2.0]), shared=np.array([10.0, 10.0, 0.0]))
+    near, offset, gap = joint_costs(pairs, 2.0)
+    assert np.isclose(offset - near, 0.1 * 5 / 2)
+    assert np.isclose(gap - near, 0.3 * 2 / 2 + 0.05 - 0.01 / 21)
+    assert np.isclose(near, 0.25 + 0.01 / 21)

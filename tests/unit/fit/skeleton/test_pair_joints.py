@@ -46,8 +46,8 @@ def test_a_hinge_stays_where_its_sections_meet() -> None:
     pairs = measure_pairs(points, np.stack([identity(12), arm], axis=1), weights)
     assert np.linalg.norm((pairs.places[0] - JOINT)[:2]) < 0.01  # on the axis
     assert pairs.places[0, 2] == pytest.approx(pairs.boundaries[0, 2], abs=1e-9)  # along it nothing else is known
-    assert pairs.turns[0] == pytest.approx(np.degrees(1.5), abs=0.1)
-    assert pairs.swings[0] <= pairs.turns[0] + 1e-6
+    assert pairs.angles[0] == pytest.approx(np.degrees(1.5), abs=0.1)
+    assert pairs.swings[0] <= pairs.angles[0] + 1e-6
 
 
 def test_a_turn_about_the_line_of_its_vertices_is_no_swing() -> None:
@@ -55,7 +55,7 @@ def test_a_turn_about_the_line_of_its_vertices_is_no_swing() -> None:
     weights = np.stack([np.linspace(1, 0, 40), np.linspace(0, 1, 40)], axis=1)
     twist = about(Rotation.from_rotvec(np.linspace(0, 2, 9)[:, None] * [1, 0, 0]).as_matrix(), np.zeros(3))
     pairs = measure_pairs(line, np.stack([identity(9), twist], axis=1), weights)
-    assert pairs.turns[0] > 100
+    assert pairs.angles[0] > 100
     assert pairs.swings[0] < 1e-3
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.transforms import identity
-from osteon.fit.skeleton.joint_tree import place_joints_along_bones
+from osteon.fit.skeleton.joint_tree import orient_joints
 
 JOINTS = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]])
 PARENTS = np.array([-1, 0, 1])
@@ -23,7 +23,7 @@ def test_bones_go_along_y_and_hinges_along_x() -> None:
     points, weights = subject()
     turns = identity(8, 3)[..., :3]
     turns[:, 2] = turns[:, 1] = Rotation.from_rotvec(np.linspace(0, 1, 8)[:, None] * [0, 0, 1]).as_matrix()
-    placed = place_joints_along_bones(JOINTS, PARENTS, turns, points, weights)
+    placed = orient_joints(JOINTS, PARENTS, turns, points, weights)
     frames = placed.world_from_joint[..., :3]
     np.testing.assert_allclose(frames @ np.swapaxes(frames, 1, 2), np.tile(np.eye(3), (3, 1, 1)), atol=1e-12)
     np.testing.assert_allclose(np.linalg.det(frames), 1)
@@ -35,6 +35,6 @@ def test_bones_go_along_y_and_hinges_along_x() -> None:
 
 def test_a_bone_that_never_turns_has_a_frame_too() -> None:
     points, _ = subject()
-    placed = place_joints_along_bones(JOINTS[:1], PARENTS[:1], identity(4, 1)[..., :3], points, np.ones((200, 1)))
+    placed = orient_joints(JOINTS[:1], PARENTS[:1], identity(4, 1)[..., :3], points, np.ones((200, 1)))
     assert np.isfinite(placed.world_from_joint).all()
     assert np.linalg.det(placed.world_from_joint[0, :, :3]) == pytest.approx(1)

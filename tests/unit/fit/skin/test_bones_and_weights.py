@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -40,7 +38,7 @@ def test_weights_of_articulated_subjects(make):
     """Where a vertex lies on the axis of a joint its weights are free; where it goes is not."""
     baked = make()
     skin = fit_weights(baked.sequence, baked.model.track)
-    assert_plays(replace(baked.model, skin=skin), baked.sequence)
+    assert_plays(baked.model.with_character(deformer=LinearBlend(skin)), baked.sequence)
 
 
 @pytest.mark.parametrize("weights", ["nnls", "tsvd", "bounded"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from osteon.core.character import Skin
-from osteon.lod.mesh.transfer import barycentric, closest_of_own, closest_shares, mix_skin
+from osteon.lod.mesh.level_shape import barycentric, closest_of_own, closest_shares, mix_skin
 
 FLAT = np.array([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]])
 

@@ -10,9 +10,8 @@ import pytest
 
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.boundaries.bands import minimum_cut
+from osteon.simplex.boundaries.bands import DualGraph, count_pieces, minimum_cut
 from osteon.simplex.boundaries.cut import BoundaryOptions, cut_boundaries, plan_cuts
-from osteon.simplex.boundaries.graph import DualGraph, count_pieces
 from osteon.synth.shapes import make_grid, make_sphere, make_tube
 
 SHARP, ALL = BoundaryOptions("sharp"), BoundaryOptions("all")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.simplex.segmentation.eight_way_tree import collapse_tree, gather_leaves, make_search
+from osteon.simplex.segmentation.blocks import collapse_tree, gather_leaves, make_search
 from osteon.simplex.segmentation.tree import build_tree, crossings_between
 from osteon.synth.shapes import make_ball, make_sphere, make_torus
 

@@ -7,7 +7,7 @@ import pytest
 
 from osteon.core.kernels import exact
 from osteon.core.sticks import StickSkeleton
-from osteon.simplex.segmentation.ranges import find_foot, find_ranges, nearest_foot
+from osteon.simplex.segmentation.effective_distance import find_foot, find_ranges, nearest_foot
 
 
 @exact

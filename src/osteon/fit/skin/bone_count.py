@@ -2,7 +2,7 @@
 
 Mean shift counts the near-rigid parts. Where a motion has few of them (a bird, cloth, a walk whose limbs share a
 cluster) that number leaves most of the motion out. So quick fits of growing numbers of bones are made until E is close,
-or until more bones gain too little. Where a sequence has few frames a bone costs next to nothing beside the mesh,
+or until more bones gain too little. Where a sequence has few frames per bone costs next to nothing beside the mesh,
 and more of them follow until E is small.
 
 Notes, E of the quick fit over that of the whole fit with as many bones, from splitting alone: horse 29: 1.30; flag 32:
@@ -19,7 +19,7 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.bones import complete_bones, seed_bones
 from osteon.fit.skin.refine import RefineOptions, refine_skin
 
-__all__ = ["enough_bones"]
+__all__ = ["choose_bone_count"]
 
 #: E % of a quick fit that is enough, and that is enough where bones are cheap: their keys take no more than the part
 #: CHEAP of the vertices.
@@ -36,7 +36,7 @@ VERTICES, FRAMES, ROUNDS = 1_000, 32, 6
 VERTICES_PER_BONE = 8
 
 
-def enough_bones(
+def choose_bone_count(
     problem: FitProblem,
     found: int,
     bone_type: BoneType,
