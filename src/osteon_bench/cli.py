@@ -49,9 +49,7 @@ class BenchSettings:
     inputs: int | None = option(
         None, help="Damaged files per reader, for a trial of bench fuzz.", flags=("--inputs",), minimum=1
     )
-    search: bool = option(
-        False, help="Repeat the search for Dem Bones' best options; an hour.", flags=("--search",)
-    )
+    search: bool = option(False, help="Repeat the search for Dem Bones' best options; an hour.", flags=("--search",))
     against: Path | None = option(
         None, help="Another checkout, for bench firstrun and shading.", flags=("--against",), metavar="FOLDER"
     )
