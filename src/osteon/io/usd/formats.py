@@ -1,4 +1,4 @@
-"""USD for the registries."""
+"""Entries of USD for the registries of formats."""
 
 from __future__ import annotations
 
