@@ -94,8 +94,11 @@ def count_modules(command: Sequence[str]) -> ModuleCount:
     observer = _Observer()
     before, sys.argv = sys.argv, ["osteon", *command]
     try:
-        with _observed(observer), contextlib.suppress(SystemExit):
+        with _observed(observer):
             main()
+    except SystemExit as ended:
+        if ended.code:
+            raise RuntimeError(f"osteon {command[0]} failed with exit code {ended.code}") from ended
     finally:
         sys.argv = before
     modules = tuple(observer.modules)
