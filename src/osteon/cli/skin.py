@@ -127,7 +127,7 @@ def skin(
     if files.rig is None:
         refuse_unused(clips=False, kept=False)
     asked = is_given("options.bone_type")
-    options = options_for(options, save.engine, bone_type_asked=asked, has_rig=files.rig is not None)
+    options = options_for(options, save.engine, has_bone_type=asked, has_rig=files.rig is not None)
     outputs = plan_outputs(
         [*inputs, files.rig, load.rest, load.faces],
         *(model_output("-o", path) for path in files.outputs),
@@ -147,7 +147,7 @@ def skin(
         with clock.stage("import"):
             import osteon.pipeline.skin  # noqa: F401  compiled kernels, which take a while
         with clock.stage("fit"), naming_input(inputs, sequence.name):
-            options = options if rig is None else _options_for_rig(options, sequence, rig, bone_type_asked=asked)
+            options = options if rig is None else _options_for_rig(options, sequence, rig, has_bone_type=asked)
             if budget is None:
                 found = Found(_fit(given, options, kept, progress))
             else:
@@ -259,14 +259,14 @@ def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str,
 
 
 def _options_for_rig(
-    options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, bone_type_asked: bool
+    options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, has_bone_type: bool
 ) -> SkinOptions:
     """Refuse what was asked for and has no effect on a rig; joints are rigid, meshes get no targets, unless asked."""
     from osteon.pipeline.rig import rig_circumstances
 
     brings = rig_circumstances(sequence, rig)
     refuse_unused(**brings)
-    if not bone_type_asked:
+    if not has_bone_type:
         options = replace(options, bone_type="rigid")
     if options.normals != "faceted" and not is_given("options.normal_rank"):
         options = replace(options, normal_rank=0)

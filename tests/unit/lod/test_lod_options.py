@@ -32,8 +32,8 @@ def test_a_list_names_every_level():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"bones": "5", "screen": "3"}, "bones: levels are asked for by --screen already"),
-        ({"triangles": "5", "max_error": "3"}, "triangles: levels are asked for by --max-error already"),
+        ({"bones": "5", "screen": "3"}, "bones: levels are defined by --screen already"),
+        ({"triangles": "5", "max_error": "3"}, "triangles: levels are defined by --max-error already"),
         ({"bones": "5,6"}, "bones: expected --bones from fine to coarse"),
         ({"max_error": "1,0.5"}, "max_error: expected --max-error from fine to coarse"),
         ({"screen": "50%"}, "screen: expected plain numbers"),
@@ -42,7 +42,7 @@ def test_a_list_names_every_level():
         ({"bones": "0"}, "bones: expected positive numbers"),
         ({"bones": "nine"}, "bones: expected positive numbers with commas, got 'nine'"),
         ({"triangles": ",".join(str(n) for n in range(30, 10, -1))}, "triangles: expected 16 levels at most"),
-        ({"keep_mesh": True, "triangles": "5"}, "keep_mesh: --triangles asks for coarser meshes"),
+        ({"keep_mesh": True, "triangles": "5"}, "keep_mesh: --triangles requests coarser meshes"),
         ({"levels": 1}, "levels: expected 2 … 17"),
         ({"form": "odd"}, "form: expected"),
     ],
