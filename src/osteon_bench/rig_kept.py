@@ -88,7 +88,7 @@ def _failed(case: str, run: CommandRun) -> Row:
 
 def _save_frames(path: Path, target: Path) -> None:
     from osteon.io import load_model, save_sequence
-    from osteon.io.save.played import played_sequence
+    from osteon.io.save.sequences import played_sequence
 
     model = load_model(path)
     count = FRAMES if model.n_frames != FRAMES else FRAMES - 1
