@@ -28,15 +28,7 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.problem import FitProblem, NormalRows
 
-__all__ = [
-    "PredictionMoments",
-    "add_blend_moments",
-    "blend_moments",
-    "moment_centers",
-    "prediction_moments",
-    "products",
-    "squared_errors",
-]
+__all__ = ["add_blend_moments", "blend_moments", "moment_centers", "prediction_moments", "products", "squared_errors"]
 
 _ROW = np.array([0, 1, 2, 0, 0, 1, 0, 1, 2, 3])
 _COLUMN = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3, 3])
@@ -205,5 +197,4 @@ def moment_centers(points: Float64, bones: np.ndarray, weights: Float64, n_bones
     owners = bones.ravel()
     mass = np.bincount(owners, squared, n_bones)
     sums = [np.bincount(owners, squared * np.repeat(points[:, i], bones.shape[1]), n_bones) for i in range(3)]
-    centers: Float64 = np.stack(sums, axis=1) / np.maximum(mass, 1e-12)[:, None]
-    return centers
+    return np.asarray(np.stack(sums, axis=1) / np.maximum(mass, 1e-12)[:, None])
