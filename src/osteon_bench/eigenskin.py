@@ -1,11 +1,12 @@
-"""EigenSkin on two simulated hands: what it leaves of poses learned from, what it removes in others, and what it costs.
+"""EigenSkin on two simulated hands: residual error in training poses, removed error in validation poses, and cost.
 
-- Training: what is left of single joints by the number of eigendisplacements, at supports of 4 and of 1 %; all of them
-  on all vertices meet the poses.
-- Validation: the share of the skin's error that is removed in random poses of all joints, beside what the same columns
-  would remove with the best coefficients.
-- Shading: eigennormals of their own beside normals that share the coefficients of displacements, and beside none.
-- Posing with five eigendisplacements a joint beside the skin alone; a basis of bytes.
+- Training: the residual of single joints by the number of eigendisplacements, at supports of 4 and of 1 %; all of them
+  on all vertices reproduce the poses.
+- Validation: the share of the skin's error that is removed in random poses of all joints, compared with the same
+columns
+  and the best coefficients.
+- Shading: separate eigennormals compared with normals that share the coefficients of displacements, and with none.
+- Posing with five eigendisplacements per joint compared with the skin alone; a basis stored in bytes.
 - Files of the character in players: three.js, Babylon.js, USD, and Khronos' validator.
 """
 
@@ -16,38 +17,51 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack
+from osteon.core.arrays import Float64
+from osteon.core.character import Character
+from osteon.core.kernel_cache import user_caches
+from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
+from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_frames
+from osteon.elastic.body import ElasticBody
+from osteon.elastic.lattice import lattice_around
+from osteon.elastic.options import SweepOptions
+from osteon.elastic.sweep import plan_sweep
+from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.fit.eigenskin.options import EigenSkinOptions
+from osteon.fit.eigenskin.rest_displacements import normal_differences
 from osteon.io.formats.options import SaveOptions
-from osteon.io.poses.pose_set import PoseSet
-from osteon.pipeline.eigenskin import LearnedSkin, learn_eigenskin, rig_of_mesh
+from osteon.io.poses.pose_set import PoseSet, load_pose_set
+from osteon.pipeline.eigenskin import LearnedSkin, PoseErrors, learn_eigenskin, measure_poses, poses_of_rig, rig_of_mesh
 from osteon.pipeline.eigenskin_report import ladder_of
-from osteon_bench.eigenskin_hands import built_in_hand, measured_hand
-from osteon_bench.eigenskin_normals import shading_rows
+from osteon.pipeline.simulate import SimulationPlan, simulate_poses
+from osteon.synth.hand import hand_limits, make_hand
 from osteon_bench.eigenskin_page import shader_rows
+from osteon_bench.elastic_hand import HandCase, load_hand
 from osteon_bench.files import player_rows
 from osteon_bench.players.cases import Case
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["bench_eigenskin"]
+__all__ = ["bench_eigenskin", "built_in_hand", "measured_hand", "shading_rows", "share_coefficients"]
 
-#: What one, two, three eigendisplacements a joint may leave, by support.
+#: Largest residual of one, two and three eigendisplacements per joint, by support.
 LEFT = {0.04: {2: 0.10}, 0.01: {1: 0.17, 2: 0.05, 3: 0.035}}
-#: Percent of the skin's error removed: as printed, by default on average, by default in any pose; below the limit.
+#: Removed percent of the skin's error: paper preset, default on average, default in any pose; distance from the limit.
 PAPER, DEFAULT, LEAST, BELOW_LIMIT = 84.0, 94.0, 90.0, 3.0
-#: Diagonals by which poses that were learned from may be missed.
+#: Largest deviation from training poses, in diagonals.
 MET = 1e-6
-#: Time of posing over that of the skin alone; frames that are posed, and turns taken.
+#: Time of posing over that of the skin alone; number of frames and of repetitions.
 COST, FRAMES, REPEATS = 1.25, 240, 15
-#: A basis of bytes: error over that of single precision, size over its size.
+#: A basis in bytes: error and size over those in single precision.
 BYTES_ERROR, BYTES_SIZE = 1.01, 0.25
-#: Frames of the clip that players show.
+#: Frames of the clip in players.
 PLAYED = 24
 
 
@@ -95,7 +109,7 @@ def _training_rows(case: str, poses: PoseSet, support: float) -> list[Row]:
 
 
 def _met_row(case: str, poses: PoseSet) -> Row:
-    """Everything that was seen, on all vertices."""
+    """All training poses, on all vertices."""
     whole = _learn(poses, per_joint=1000, per_pair=1000, support=0.0, limit=0)
     worst = float((whole.training.corrected / whole.training.diagonal).max())
     return at_most(case, "all eigendisplacements, RMS of the worst pose seen, of the diagonal", worst, MET)
@@ -131,7 +145,7 @@ def _rms_rows(case: str, name: str, learned: LearnedSkin) -> list[Row]:
 
 
 def _refit_rows(case: str, poses: PoseSet) -> list[Row]:
-    """What weights fitted to the poses give besides."""
+    """The additional gain of weights fitted to the poses."""
     found = _learn(poses, refit_weights=True).validation
     assert found is not None
     return [
@@ -152,7 +166,7 @@ def _byte_rows(case: str, whole: LearnedSkin, small: LearnedSkin) -> list[Row]:
 
 
 def _cost_rows(case: str, learned: LearnedSkin, threads: int) -> list[Row]:
-    """A walk through the poses, by the skin alone and with displacements, in turns; the quickest of each counts."""
+    """Posing all frames with the skin alone and with displacements, alternately; the fastest of each counts."""
     model = _walk(learned.model, FRAMES)
     plain = SkinnedModel(replace(model.character, displacements=()), model.animation)
     pose_frames(model, threads=threads)
@@ -173,14 +187,14 @@ def _cost_rows(case: str, learned: LearnedSkin, threads: int) -> list[Row]:
 
 
 def _walk(model: SkinnedModel, frames: int) -> SkinnedModel:
-    """The character in so many frames: its poses again and again."""
+    """The character with a number of frames: its poses repeated."""
     chosen = np.arange(frames) % model.n_frames
     track = BoneTrack(model.track.transforms[chosen], model.track.bone_type, model.track.names)
     return SkinnedModel(model.character, Animation(track))
 
 
 def _player_rows(run: BenchRun, name: str, learned: LearnedSkin) -> list[Row]:
-    """Baked clips in players that others made."""
+    """Baked clips in third-party players."""
     model = _walk(learned.model, PLAYED)
     cases = (
         Case(f"eigenskin, {name}", model),
@@ -189,3 +203,101 @@ def _player_rows(run: BenchRun, name: str, learned: LearnedSkin) -> list[Row]:
     )
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as folder:
         return player_rows(run, cases, Path(folder))
+
+
+# Rows about shading: separate eigennormals compared with columns that share the coefficients of displacements.
+#
+# Shared columns change normals by the coefficients of the eigendisplacements, on the same supports, as in players that
+# have one weight for both. They are fitted to all training poses:
+#
+#     minimise over N:   sum_p || d_v^p - sum_r a_r^p N_rv ||^2 + damping
+#
+# d is the residual of the normals in the rest pose (`fit/eigenskin/rest_displacements.py`), a the coefficients.
+
+#: Damping relative to the mean square of a column's coefficients.
+DAMPING = 1e-3
+
+
+def shading_rows(case: str, learned: LearnedSkin, poses: PoseSet, threads: int) -> list[Row]:
+    """Mean degrees of shading in validation poses: separate eigennormals, shared coefficients, none."""
+    own, plain = learned.validation, replace(learned.model.character, displacements=())
+    assert own is not None
+    training, judged = (
+        poses_of_rig(plain, poses, poses.of_kind(*kinds)) for kinds in (("train", "pair"), ("validate",))
+    )
+    shared = share_coefficients(plain, learned.displacement, training)
+    once = measure_poses((plain, plain), judged, shared, threads=threads)
+    skin, mine, theirs = own.shading_skin[:, 0].mean(), own.shading[:, 0].mean(), once.shading[:, 0].mean()
+    return [
+        at_most(case, "shading, own eigennormals, degrees; bound: shared coefficients", mine, float(theirs)),
+        at_most(case, "shading, own eigennormals, degrees; bound: none", mine, float(skin)),
+        figure(case, "shading, own eigennormals, degrees, 95th percentile", _p95(own)),
+        figure(case, "shading, shared coefficients, degrees, 95th percentile", _p95(once)),
+        figure(case, "shading, none, degrees, 95th percentile", own.shading_skin[:, 1].mean()),
+        at_most(
+            case, "eigennormals a normal, most", learned.displacement.columns_per_normal.max(), learned.options.limit
+        ),
+        figure(case, "eigennormals", learned.displacement.n_normals),
+    ]
+
+
+def share_coefficients(skin: Character, found: EigenSkin, poses: KnownPoses) -> EigenSkin:
+    """The eigendisplacements with normals that share their coefficients."""
+    mesh, columns = skin.mesh, found.without_normals(found.rank)
+    missing = normal_differences(skin.deformer, mesh, poses.frames, poses.transforms)
+    a = columns.rbf.values(poses.transforms)
+    moves = np.any(columns.basis, axis=2)[:, mesh.vertex_of_normal]
+    normals = np.zeros((found.rank, mesh.n_normals, 3), np.float32)
+    for n in np.flatnonzero(moves.any(axis=0)).tolist():
+        used = np.flatnonzero(moves[:, n])
+        normals[used, n] = _solved(a[:, used], missing[:, n])
+    return EigenSkin(columns.basis, columns.rbf, normals)
+
+
+def _solved(a: Float64, missing: Float64) -> Float64:
+    """(k,3) columns for coefficients (p,k) and residuals (p,3)."""
+    gram = a.T @ a
+    gram[np.diag_indices(len(gram))] += DAMPING * np.trace(gram) / len(gram) + 1e-300
+    return np.asarray(np.linalg.solve(gram, a.T @ missing))
+
+
+def _p95(errors: PoseErrors) -> float:
+    return float(errors.shading[:, 1].mean())
+
+
+# Two hands in simulated poses for `osteon bench eigenskin`: the measured one and the built-in one.
+#
+# Poses are stored in the user's cache folder, and computed again only if something that they depend on has changed.
+
+#: All joints of the built-in hand, and the edge of the lattice around it.
+SWEEP, CUBE = SweepOptions(sweep=True, each=6, validate=10), 0.07
+
+
+def measured_hand(run: BenchRun) -> PoseSet | None:
+    """Eight joints of `hand.mesh`, six poses each, pairs of neighbours, ten random poses; None if it is missing."""
+    case = load_hand(run)
+    return None if case is None else _simulated(run, case)
+
+
+def built_in_hand(run: BenchRun) -> PoseSet:
+    """All joints of the built-in hand."""
+    vertices, faces, skeleton = make_hand()
+    body = ElasticBody.of(lattice_around(Mesh(vertices.astype(np.float32), faces, name="hand"), CUBE), skeleton)
+    limits = hand_limits()
+    return _simulated(run, HandCase("built-in-hand", body, limits, plan_sweep(skeleton, limits, SWEEP)))
+
+
+def _simulated(run: BenchRun, case: HandCase) -> PoseSet:
+    folder = _folder(case.name)
+    run.say(f"{case.name}: {len(case.poses)} poses in {folder}")
+    plan = SimulationPlan(case.poses, case.limits, suffix=".ply")
+    simulate_poses(case.body, plan, folder, jobs=run.threads)
+    return load_pose_set(folder)
+
+
+def _folder(name: str) -> Path:
+    """The user's cache folder, or a temporary folder if the user has no home."""
+    try:
+        return user_caches() / "osteon" / "poses" / name
+    except (RuntimeError, KeyError):
+        return Path(mkdtemp(prefix="osteon-poses-"))

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, size_text, write_json
+from osteon.cli.common import (
+    WallTime,
+    console,
+    json_option,
+    print_json,
+    progress_bar,
+    say_lost,
+    size_text,
+    time_text,
+    write_json,
+)
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, folder_output, plan_outputs
-from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.options import command_text, option
 from osteon.core.progress import report_progress
@@ -20,15 +29,9 @@ from osteon.io import LoadOptions, load_sequence
 from osteon.pipeline.options import CompareOptions
 
 if TYPE_CHECKING:
+    from osteon.core.sequence import MeshSequence
     from osteon.io.save.overwriting import Output
     from osteon.pipeline.comparison import Comparison, PoseMeasures
-
-if TYPE_CHECKING:
-    from osteon.core.sequence import MeshSequence
-    from osteon.io import LoadOptions
-    from osteon.io.save.overwriting import Output
-    from osteon.pipeline.comparison import Comparison
-
 
 __all__ = ["compare", "print_comparison"]
 

@@ -14,7 +14,7 @@ from osteon.core.options import check_options, need, option
 from osteon.core.skin_options import SkinOptions
 from osteon.io.engines import EngineName, engine_of
 
-__all__ = ["Budget", "CompareOptions", "RigForm", "RigOptions", "Try", "options_for", "parse_bytes"]
+__all__ = ["Budget", "CompareOptions", "RigOptions", "Try", "options_for", "parse_bytes"]
 
 
 def _parse_poses(text: str) -> str:

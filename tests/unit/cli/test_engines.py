@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.cli.engine_tables import write_engine_table
 from osteon.io import load_model, save_sequence
 from osteon.synth.cloth import make_cloth
+from osteon_bench.doc_tables import write_engine_table
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICK = ("-b", "3", "--rounds", "2", "--threads", "1")

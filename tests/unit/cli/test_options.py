@@ -13,12 +13,12 @@ import pytest
 
 from osteon.cli.main import COMMANDS
 from osteon.cli.option_flags import FlagGroup, read_options
-from osteon.cli.option_tables import write_tables
 from osteon.core.options import options_in
 from osteon.core.skin_options import SkinOptions
 from osteon.io import LoadOptions, SaveOptions, save_model, save_sequence
 from osteon.pipeline.options import Budget
 from osteon.synth.baked import bake_cylinder
+from osteon_bench.doc_tables import write_tables
 
 from ...subjects import bent_tube
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from osteon.core.options import GIVEN, check_options, need, option
 
-__all__ = ["BasisBits", "EigenSkinOptions", "EigenSkinPreset", "RigWeights"]
+__all__ = ["EigenSkinOptions"]
 
 EigenSkinPreset = Literal["default", "paper"]
 RigWeights = Literal["distance", "harmonic"]
