@@ -155,7 +155,7 @@ ALONG_AXES = 3e-6
 
 @np.errstate(over="ignore", invalid="ignore")  # values beyond float32 are refused when they are written
 def orient_joints(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray]:
-    """Joints (b,3,4), oriented as above, of bones with transforms (f,b,3,4), and (b,) which of them scale along axes."""
+    """Joints (b,3,4), oriented as above, of bones with transforms (f,b,3,4), and (b,) which scale along axes."""
     scale, linear = scale_of_bones(transforms), transforms[..., :3]
     turned = nearest_rotation(rest[..., :3]) / scale
     axes = np.swapaxes(axes_of_bones(linear), -1, -2) / scale
