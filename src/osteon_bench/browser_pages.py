@@ -1,4 +1,4 @@
-"""Pages of the benches: bundled from `view_pages/`, served from a folder, opened in a browser of their own."""
+"""Pages of the benches: bundled from `view_pages/`, served from a folder, opened in a separate browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = Path(osteon.__file__).resolve().parent / "view" / "page" / "node_modu
 
 
 def lacking_tools() -> list[str]:
-    """What is not installed that the pages of the bench need, a line each."""
+    """Missing packages that the pages of the benchmark need, one line each."""
     return [
         *(
             f"the page's package {name} is not installed; run scripts/install in a checkout"
@@ -81,7 +81,7 @@ def open_page(width: int, height: int) -> Iterator[Any]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(find_chromium()), args=list(ARGUMENTS))
         try:
-            # The page forbids what a bench does: to run code that is not its own.
+            # The page's policy forbids code from outside, which a benchmark needs to run.
             yield browser.new_page(viewport={"width": width, "height": height}, bypass_csp=True)
         finally:
             browser.close()

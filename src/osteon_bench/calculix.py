@@ -1,4 +1,4 @@
-"""CalculiX as the reference of the finite elements: the same tetrahedra, held nodes and loads, solved by `ccx`.
+"""CalculiX as the reference of the finite elements: the same tetrahedra, fixed nodes and loads, solved by `ccx`.
 
 Based on: G. Dhondt, CalculiX CrunchiX user's manual, 2.20; elements C3D4, static step with NLGEOM.
 """
@@ -16,28 +16,28 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from osteon.core.arrays import Bool, Float64, Int32
-from osteon.elastic.material import Material
+from osteon.elastic.elements import Material
 
 __all__ = ["LoadedSolid", "find_calculix", "solve_with_calculix", "why_no_calculix"]
 
-#: Seconds that a small solid may take.
+#: Time limit for a small solid, in seconds.
 START_TIMEOUT = 300
 _ROW = re.compile(r"^ *(\d+) +(\S+) +(\S+) +(\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSolid:
-    """A solid at which forces pull."""
+    """A solid under external forces."""
 
     points: Float64  # (n,3)
     tets: Int32  # (e,4)
-    held: Bool  # (n,) nodes that stay
+    held: Bool  # (n,) fixed nodes
     loads: Float64  # (n,3)
     material: Material
 
 
 def find_calculix() -> Path | None:
-    """`ccx` as OSTEON_CCX names it, or as the system has it."""
+    """The program `ccx`: from OSTEON_CCX, else from PATH."""
     found = os.environ.get("OSTEON_CCX") or shutil.which("ccx")
     return Path(found) if found and Path(found).is_file() else None
 
@@ -48,7 +48,7 @@ def why_no_calculix() -> str:
 
 
 def solve_with_calculix(solid: LoadedSolid) -> Float64:
-    """(n,3) where the nodes come to rest, displacements as large as they are."""
+    """(n,3) positions of the nodes in equilibrium, with large displacements."""
     program = find_calculix()
     if program is None:
         raise RuntimeError(why_no_calculix())

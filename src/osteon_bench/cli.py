@@ -1,4 +1,4 @@
-"""`osteon bench`: every figure that Osteon claims, measured, and how it went from run to run."""
+"""`osteon bench`: measure every figure that the documentation states, and show the history of the figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-#: Where the measured sequences lie, and the records, seen from a checkout.
+#: Folders of the measured sequences and of the records, relative to a checkout.
 DATA = Path("..") / "shared" / "data" / "sequences"
 RECORDS = Path("benchmarks") / "results"
 THREADS = 2
@@ -38,18 +38,18 @@ _HELP = f"""Measure Osteon, or show what earlier runs measured.
 
 @dataclass(frozen=True, slots=True)
 class BenchSettings:
-    """What some of the benches take."""
+    """Options of some of the benchmarks."""
 
     data: Path | None = option(
         None, help=f"Folder of sequences, of meshes or of any files.  [default: {DATA.as_posix()}]", flags=("--data",)
     )
     threads: int | None = option(
-        None, help=f"Threads of what is measured.  [default: {THREADS}]", flags=("--threads",), minimum=0
+        None, help=f"Threads of the measured code.  [default: {THREADS}]", flags=("--threads",), minimum=0
     )
     inputs: int | None = option(
-        None, help="Damaged files a reader, for a trial of bench fuzz.", flags=("--inputs",), minimum=1
+        None, help="Damaged files per reader, for a trial of bench fuzz.", flags=("--inputs",), minimum=1
     )
-    search: bool = option(False, help="Search for Dem Bones' best options anew; an hour.", flags=("--search",))
+    search: bool = option(False, help="Repeat the search for Dem Bones' best options; an hour.", flags=("--search",))
     against: Path | None = option(
         None, help="Another checkout, for bench firstrun and shading.", flags=("--against",), metavar="FOLDER"
     )
@@ -69,7 +69,7 @@ class BenchSettings:
     help=f"Append the figures to FOLDER/NAME.csv; with --history, read them there.  [history: {RECORDS.as_posix()}]",
 )
 @click.option(
-    "-o", "out", type=click.Path(path_type=Path), metavar="FILE.html", help="The history as a page of charts."
+    "-o", "out", type=click.Path(path_type=Path), metavar="FILE.html", help="Write the history as a page of charts."
 )
 @json_option
 def bench(
@@ -103,7 +103,7 @@ def bench(
 
 
 def _check_use(name: str | None, history: str | None, settings: BenchSettings, out: Path | None) -> None:
-    """One of measuring and showing; no option without an effect."""
+    """Refuse a command that neither measures nor shows, and options without an effect."""
     if (name is None) == (history is None):
         raise click.UsageError("name either a bench to measure, or a record to show with --history NAME")
     used = BENCHES[name].options if name else ()
@@ -146,7 +146,7 @@ def _measure(name: str, run: BenchRun, record: Path | None, json_file: str | Non
 
 
 def _exit_if_short(name: str, rows: list[Row], missing: list[str]) -> None:
-    """A line for each thing that is missing, and exit code 1 if there is one or a bound is missed."""
+    """Print a line for each missing item; exit code 1 if there is one or a bound is missed."""
     for line in missing:
         click.echo(f"osteon: bench {name} misses: {line}", err=True)
     if missing or not all(row.ok for row in rows):

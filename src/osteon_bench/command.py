@@ -1,7 +1,7 @@
-"""From command to file: what a whole `osteon skin` costs beside its fit, as somebody who waits for it sees it.
+"""From command to file: the time of a whole `osteon skin` relative to its fit.
 
-A process of its own, timed from outside from its start to its end: importing, loading, measuring, writing and leaving
-are all there. Each ratio is of one run, so a busy machine slows both of its sides.
+A separate process is timed from start to end, including imports, loading, measuring, writing and exit. Each ratio is of
+one run, so a busy machine slows both of its sides.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["BOUND", "command_rows", "overhead", "time_command"]
 
-#: All but the fit, over the fit.
+#: Time of everything except the fit, over the time of the fit.
 BOUND = 0.6
 BONES, REPEATS = 20, 3
-#: Parts of a run that are not its fit, as its report names them.
+#: Stages of a run that are not part of its fit, by their names in the report.
 PARTS = ("import", "load", "measure", "write", "other")
 
 
 def command_rows(run: BenchRun) -> list[Row]:
-    """Rows of `osteon skin horse.npz`; none, and missed, where the horse is not there."""
+    """Rows of `osteon skin horse.npz`; none if the horse is missing."""
     source = run.data / "horse.npz"
     if not source.is_file():
-        run.miss(f"'{source}' is not there; name the folder of {source.name} with --data")
+        run.miss(f"'{source}' is missing; name the folder of {source.name} with --data")
         return []
-    time_command(source, run.threads)  # kernels may have to be compiled first
+    time_command(source, run.threads)  # compiles the kernels
     runs = []
     for turn in range(REPEATS):
         run.say(f"osteon skin horse.npz, turn {turn + 1} of {REPEATS}")
@@ -48,19 +48,19 @@ def command_rows(run: BenchRun) -> list[Row]:
 
 
 def overhead(seconds: dict[str, float]) -> float:
-    """What a run took besides its fit, over its fit."""
+    """Time of a run except its fit, over the time of its fit."""
     return (seconds["process"] - seconds["fit"]) / seconds["fit"]
 
 
 def time_command(source: Path, threads: int) -> dict[str, float]:
-    """Seconds by stage of one run, and `process`, all of it as seen from outside."""
+    """Seconds by stage of one run, and `process`, the time of the whole process."""
     with TemporaryDirectory(prefix="osteon-bench-") as folder:
         report = Path(folder) / "report.json"
         given = ["skin", str(source), "--bones", str(BONES), "--threads", str(threads)]
         outputs = ["-o", str(Path(folder) / "out.glb"), "--json", str(report)]
         start = time.perf_counter()
         command = [sys.executable, "-m", "osteon", *given, *outputs]
-        # Installed packages have their byte code; a checkout may leave it behind too.
+        # Installed packages have byte code; a checkout may keep it too.
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         seconds = time.perf_counter() - start

@@ -1,9 +1,9 @@
-"""Models on poses that they have not seen, and what measures them.
+"""Models on unseen poses, and the measures for them.
 
-- The horse, 25 bones, 10 training poses: RMS on unseen poses over that of linear blending, for every model there is.
+- The horse, 25 bones, 10 training poses: RMS on unseen poses over that of linear blending, for every model.
 - The same for every other sequence in the folder of data; those of few poses keep two of them unseen.
-- The time of all models, their cross-validation too, beside that of the bones.
-- Distances to the horse's surface against libigl's, and their time on the same threads.
+- The time of all models, including cross-validation, relative to that of the bones.
+- Distances to the horse's surface compared with libigl's, and their time on the same number of threads.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["bench_compare"]
 BONES, TRAINING = 25, 10
 #: Digits of a ratio of errors.
 DIGITS = 6
-#: RMS on unseen poses over linear blending's that a model may have at most: on the horse, and elsewhere.
+#: Largest RMS on unseen poses over that of linear blending: on the horse, and elsewhere.
 BOUNDS = {"as": (0.80, 1.0), "mwe": (0.85, 1.0)}
-#: Of the diagonal, how far distances may be from libigl's; and their time over libigl's.
+#: Largest difference from libigl's distances, in diagonals; and largest time over libigl's.
 AGREEMENT, TIME = 1e-6, 2.0
 #: Time of all models over that of their bones.
 MODEL_TIME = 2.0
-#: Fewer training poses say little.
+#: Least number of training poses.
 LEAST_TRAINING = 5
 POINTS, SPREAD, REPEATS = 10_000, 0.003, 5
 
@@ -59,11 +59,11 @@ def _others(run: BenchRun, sequence: MeshSequence) -> list[Row]:
 
 
 def _models(run: BenchRun, sequence: MeshSequence, training: int, place: int) -> list[Row]:
-    """Every model on one sequence; `place` says which of its bounds holds."""
+    """Every model on one sequence; `place` selects the bounds."""
     from osteon.pipeline.compare import compare_models
 
     run.say(f"{sequence.name}: models on {training} poses")
-    models = ",".join(CONTESTANTS) if place == 0 else ""  # on the horse also those that take part only if named
+    models = ",".join(CONTESTANTS) if place == 0 else ""  # on the horse also the models that are used only if named
     options = CompareOptions(models=models, bones=BONES, train=training, threads=run.threads)
     try:
         found = compare_models(sequence, options=options)

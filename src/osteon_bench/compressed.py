@@ -1,8 +1,8 @@
-"""`--compress` against gltfpack: the bytes of the same model, plain and gzipped, and what is lost of it.
+"""`--compress` against gltfpack: the bytes of the same model, plain and gzipped, and the loss of accuracy.
 
-gltfpack is given the plain file and what is as fine as ours or less: 16 bits for positions, 8 for normals; weights it
-stores in 8 bits, which no option changes. Both files are played by Osteon and compared with the frames that were
-skinned; gltfpack's vertices, which it reorders, are found again by how they move.
+gltfpack receives the plain file and at most our precision: 16 bits for positions, 8 for normals; it always stores
+weights in 8 bits. Osteon evaluates both files and compares them with the source frames; the vertices, which gltfpack
+reorders, are matched by their motion.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from osteon_bench.run import BenchRun, horse_or_fox
 __all__ = ["compress_rows"]
 
 BONES, RANK = 30, 5
-#: Our bytes may be this many times gltfpack's.
+#: Largest size over that of gltfpack.
 BYTES = 1.05
 GLTFPACK = ("-cc", "-vp", "16", "-vn", "8")
-#: Frames in which vertices are told apart.
+#: Frames by which vertices are matched.
 MARKS = 6
 
 
 def compress_rows(run: BenchRun) -> list[Row]:
-    """Rows for the horse, or the built-in fox where there is none."""
+    """Rows for the horse, or for the built-in fox if the horse is missing."""
     sequence = horse_or_fox(run)
     run.say(f"{sequence.name}: {BONES} bones, rank {RANK}, compressed")
     model = _fit(sequence, run.threads)
@@ -60,7 +60,7 @@ def _fit(sequence: MeshSequence, threads: int) -> SkinnedModel:
 
 
 def _own_rows(case: str, sequence: MeshSequence, model: SkinnedModel, ours: Path) -> list[Row]:
-    """What compression loses, and how far any vertex moves."""
+    """The loss of accuracy by compression, and the largest displacement of a vertex."""
     from osteon.deform.pose import pose_frames
     from osteon.io.gltf.write.precision import COMPRESS_ERROR
 
@@ -90,7 +90,7 @@ def _peer_rows(case: str, sequence: MeshSequence, model: SkinnedModel, files: tu
 
 
 def _player_rows(run: BenchRun, case: str, ours: Path) -> list[Row]:
-    """How far three.js and Babylon.js are from `osteon play`."""
+    """Deviation of three.js and Babylon.js from `osteon play`."""
     reason = why_no_browser()
     if reason:
         run.miss(f"three.js and Babylon.js: left out, {reason}")
@@ -109,7 +109,7 @@ def _player_rows(run: BenchRun, case: str, ours: Path) -> list[Row]:
 
 
 def _pack(run: BenchRun, source: Path, target: Path, fps: float) -> bool:
-    """Whether gltfpack is there and made `target` of `source`, with a key for each frame."""
+    """Convert `source` to `target` with gltfpack, with one key per frame; whether gltfpack is installed."""
     node, script = shutil.which("node"), PACKAGES / "gltfpack" / "cli.js"
     if node is None or not script.is_file():
         run.miss("gltfpack: left out, it is not installed; run scripts/install-players")
@@ -120,7 +120,7 @@ def _pack(run: BenchRun, source: Path, target: Path, fps: float) -> bool:
 
 
 def _shown(path: Path, exact: Float32) -> Float32:
-    """(f,v,3) what a file plays, its vertices in the order of those `exact (f,v,3)` that they move most like."""
+    """(f,v,3) frames of a file, its vertices matched with those of `exact (f,v,3)` by their motion."""
     frames = load_sequence(path).frames
     marks = np.unique(np.linspace(0, len(exact) - 1, MARKS).round().astype(np.int64))
     ways = [np.swapaxes(way[marks], 0, 1).reshape(way.shape[1], -1) for way in (frames, exact)]

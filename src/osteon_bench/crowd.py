@@ -1,9 +1,9 @@
 """A crowd by matrix palettes against the same crowd by streamed vertices, in the page of view_pages/crowd.mjs.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
-Vertices are streamed in two ways: every instance is posed in script and sent, as a player without palettes would do it;
-and frames that are kept as positions and normals are sent, as theirs were, which poses nothing but keeps every frame.
-Bytes are counted at the calls that send them.
+Vertices are streamed in two ways: every instance is posed in script and sent, as in a player without palettes; or
+stored frames of positions and normals are sent, as in the paper, which needs no posing but stores every frame. Bytes
+are counted at the calls that send them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from osteon_bench.rows import Row, at_most, figure
 __all__ = ["crowd_rows"]
 
 CROWD = 1000
-#: Pictures of the crowd that are measured by each method, after one that is not.
+#: Pictures of the crowd measured with each method, after one for warm-up.
 PICTURES = 2
 SCRIPT_BOUND = 1 / 6  # the paper's ratio of frame rates
 BYTES_BOUND = 1 / 50
@@ -25,14 +25,14 @@ BYTES_BOUND = 1 / 50
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Of one picture of the crowd: medians."""
+    """Medians for one picture of the crowd."""
 
     script: float  # ms on the page's thread
     pose: float  # ms of that spent on posing
     bytes: float  # sent to the graphics card
     picture: float  # ms until it is drawn
     triangles: int
-    kept: int  # bytes of frames that are kept
+    kept: int  # bytes of stored frames
 
     @property
     def rate(self) -> float:
@@ -40,7 +40,7 @@ class _Cost:
 
 
 def crowd_rows(name: str, page: Any) -> list[Row]:
-    """What a picture costs by each method, on a page that is loading."""
+    """The cost of a picture with each method, on a page that is loading."""
     page.wait_for_function("window.bench !== undefined", timeout=60_000)
     page.evaluate("bench.load('model.bin')")
     palette, stream, stored = (_measure(page, method) for method in ("palette", "stream", "stored"))

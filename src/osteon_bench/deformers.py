@@ -1,6 +1,6 @@
-"""The families of deformers: what each keeps of a twisted bar, whether it is what its paper says, its error and cost.
+"""The families of deformers: a twisted bar, agreement with the papers, error and cost.
 
-- A square bar, twisted by 170 degrees in its middle by two bones: the least area of a cross-section, of the whole.
+- A square bar, twisted by 170 degrees in its middle by two bones: the least relative area of a cross-section.
 - Dual quaternion blends against quaternion products written from the paper (`screws_by_products`).
 - The horse with every model that `osteon skin` offers, rigid bones: E, time beside linear blending, cost of posing.
 """
@@ -24,7 +24,7 @@ __all__ = ["bench_deformers", "narrowest_section", "screws_by_products", "twiste
 TWIST = 170.0
 SECTIONS = 41
 BONES = 30
-#: The least part of a cross-section that dual quaternions may leave, and how far they may be from the paper's products.
+#: Least relative cross-section with dual quaternions, and largest deviation from the paper's products.
 KEPT, AGREEMENT = 0.9, 1e-12
 POSES = 5
 

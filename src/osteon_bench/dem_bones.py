@@ -1,16 +1,16 @@
-"""Dem Bones 1.2, as PyPI's `py-dem-bones` (extra `[bench]`) builds it, and a search for what it can do at best.
+"""Dem Bones 1.2, from PyPI's `py-dem-bones` (extra `[bench]`), and a search for its best options.
 
-Its author's options, by our names:
+Its options, by our names:
 
 | Dem Bones | here | default |
 | --- | --- | --- |
-| transAffine, transAffineNorm | `affine`, `affine_norm`: how much bones are drawn to a translation | 10, 4 |
-| weightsSmooth | `smooth`: how much weights are smoothed over the mesh | 1e-4 |
+| transAffine, transAffineNorm | `affine`, `affine_norm`: regularisation of bones towards a translation | 10, 4 |
+| weightsSmooth | `smooth`: strength of the smoothing of weights over the mesh | 1e-4 |
 | nIters | `iterations` | 30 |
-| nnz | influences, as the comparison asks | 8 |
+| nnz | influences, as in the comparison | 8 |
 
-Bones of Dem Bones are rigid, all of them. The search goes down along one option at a time, on some of the frames, and
-then raises the iterations for as long as that helps; what it ends with is then tried on all frames.
+All bones of Dem Bones are rigid. The search is a coordinate descent over the options on some of the frames, and then
+raises the iterations while that lowers the error; the result is evaluated on all frames.
 """
 
 from __future__ import annotations
@@ -50,39 +50,39 @@ class DemBonesOptions:
     iterations: int = 30
 
     def values(self) -> dict[str, float]:
-        """By the names that Dem Bones has."""
+        """By their names in Dem Bones."""
         return dict(zip(_NAMES, astuple(self), strict=True))
 
     def text(self) -> str:
-        """What differs from the defaults."""
+        """The differences from the defaults."""
         usual = DEFAULTS.values()
         return ", ".join(f"{n} {v:g}" for n, v in self.values().items() if v != usual[n]) or "defaults"
 
 
 _NAMES = ("transAffine", "transAffineNorm", "weightsSmooth", "nIters")
 DEFAULTS = DemBonesOptions()
-#: By sequence, what a search found. On the horse it was followed to 100 iterations only; 300 are taken from the others.
+#: Results of a search by sequence. On the horse it ended at 100 iterations; 300 are taken from the other sequences.
 MOST_ACCURATE: Mapping[str, DemBonesOptions] = {
     "horse": DemBonesOptions(affine=0.0, iterations=300),
     "elasticcow": DemBonesOptions(affine=0.0, iterations=300),
     "clothhorse": DemBonesOptions(affine=0.0, iterations=300),
 }
-#: What is tried of each option that costs no time, and then of the one that does.
+#: Values tried of each option that costs no time, and then of the one that does.
 TRIED: Mapping[str, tuple[float, ...]] = {
     "affine": (10.0, 3.0, 1.0, 0.0),
     "smooth": (1e-3, 1e-4, 1e-6, 0.0),
     "affine_norm": (4.0, 2.0),
 }
 ITERATIONS = (100, 300)
-#: Vertices times frames that the search looks at.
+#: Vertices times frames used by the search.
 SAMPLE = 120_000
-#: A value must lower E by this much to be taken.
+#: Least reduction of E by which a value is accepted.
 GAIN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class PeerFit:
-    """What a fit took and left."""
+    """Time and error of a fit."""
 
     seconds: float
     error_percent: float
@@ -92,7 +92,7 @@ class PeerFit:
 def run_dem_bones(
     sequence: MeshSequence, bones: int, options: DemBonesOptions = DEFAULTS, influences: int = 4
 ) -> PeerFit:
-    """One fit, its error measured as ours is."""
+    """One fit, with its error measured in the same way as ours."""
     rest, frames = sequence.rest.astype(np.float64), sequence.frames.astype(np.float64)
     start = time.perf_counter()
     weights, transforms = _solve(sequence, bones, options, influences)
@@ -105,7 +105,7 @@ def run_dem_bones(
 def dem_bones_model(
     sequence: MeshSequence, bones: int, options: DemBonesOptions = DEFAULTS, influences: int = 4
 ) -> SkinnedModel:
-    """What one fit finds, to be written by our writers."""
+    """The result of one fit, to be written by our writers."""
     weights, transforms = _solve(sequence, bones, options, influences)
     slots = np.argsort(-weights, axis=0, kind="stable")[:influences].T
     kept = np.take_along_axis(weights.T, slots, axis=1)
@@ -149,7 +149,7 @@ def _play(rest: Float64, weights: Float64, transforms: Float64) -> Float64:
 
 
 def search_options(error_of: Callable[[DemBonesOptions], float]) -> DemBonesOptions:
-    """The options of the least error that changing one of them at a time reaches from the defaults."""
+    """The options of least error found by changing one at a time from the defaults."""
     found: dict[DemBonesOptions, float] = {}
 
     def error(options: DemBonesOptions) -> float:
@@ -167,7 +167,7 @@ def search_options(error_of: Callable[[DemBonesOptions], float]) -> DemBonesOpti
 
 
 def _descend(best: DemBonesOptions, error: Callable[[DemBonesOptions], float]) -> DemBonesOptions:
-    """One option after the other, until none of them helps."""
+    """Change one option after the other until none lowers the error."""
     before = None
     while best != before:
         before = best
@@ -182,7 +182,7 @@ def _descend(best: DemBonesOptions, error: Callable[[DemBonesOptions], float]) -
 
 
 def thinned(sequence: MeshSequence) -> MeshSequence:
-    """Every so many frames, as few as the search looks at; at least eight."""
+    """Every n-th frame, for the size of the search; at least eight frames."""
     wanted = max(8, SAMPLE // len(sequence.rest))
     step = max(1, sequence.n_frames // wanted)
     return MeshSequence(sequence.frames[::step], sequence.faces, sequence.rest, name=sequence.name)

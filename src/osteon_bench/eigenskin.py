@@ -1,11 +1,12 @@
-"""EigenSkin on two simulated hands: what it leaves of poses learned from, what it removes in others, and what it costs.
+"""EigenSkin on two simulated hands: residual error in training poses, removed error in validation poses, and cost.
 
-- Training: what is left of single joints by the number of eigendisplacements, at supports of 4 and of 1 %; all of them
-  on all vertices meet the poses.
-- Validation: the share of the skin's error that is removed in random poses of all joints, beside what the same columns
-  would remove with the best coefficients.
-- Shading: eigennormals of their own beside normals that share the coefficients of displacements, and beside none.
-- Posing with five eigendisplacements a joint beside the skin alone; a basis of bytes.
+- Training: the residual of single joints by the number of eigendisplacements, at supports of 4 and of 1 %; all of them
+  on all vertices reproduce the poses.
+- Validation: the share of the skin's error that is removed in random poses of all joints, compared with the same
+columns
+  and the best coefficients.
+- Shading: separate eigennormals compared with normals that share the coefficients of displacements, and with none.
+- Posing with five eigendisplacements per joint compared with the skin alone; a basis stored in bytes.
 - Files of the character in players: three.js, Babylon.js, USD, and Khronos' validator.
 """
 
@@ -37,17 +38,17 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["bench_eigenskin"]
 
-#: What one, two, three eigendisplacements a joint may leave, by support.
+#: Largest residual of one, two and three eigendisplacements per joint, by support.
 LEFT = {0.04: {2: 0.10}, 0.01: {1: 0.17, 2: 0.05, 3: 0.035}}
-#: Percent of the skin's error removed: as printed, by default on average, by default in any pose; below the limit.
+#: Removed percent of the skin's error: paper preset, default on average, default in any pose; distance from the limit.
 PAPER, DEFAULT, LEAST, BELOW_LIMIT = 84.0, 94.0, 90.0, 3.0
-#: Diagonals by which poses that were learned from may be missed.
+#: Largest deviation from training poses, in diagonals.
 MET = 1e-6
-#: Time of posing over that of the skin alone; frames that are posed, and turns taken.
+#: Time of posing over that of the skin alone; number of frames and of repetitions.
 COST, FRAMES, REPEATS = 1.25, 240, 15
-#: A basis of bytes: error over that of single precision, size over its size.
+#: A basis in bytes: error and size over those in single precision.
 BYTES_ERROR, BYTES_SIZE = 1.01, 0.25
-#: Frames of the clip that players show.
+#: Frames of the clip in players.
 PLAYED = 24
 
 
@@ -95,7 +96,7 @@ def _training_rows(case: str, poses: PoseSet, support: float) -> list[Row]:
 
 
 def _met_row(case: str, poses: PoseSet) -> Row:
-    """Everything that was seen, on all vertices."""
+    """All training poses, on all vertices."""
     whole = _learn(poses, per_joint=1000, per_pair=1000, support=0.0, limit=0)
     worst = float((whole.training.corrected / whole.training.diagonal).max())
     return at_most(case, "all eigendisplacements, RMS of the worst pose seen, of the diagonal", worst, MET)
@@ -131,7 +132,7 @@ def _rms_rows(case: str, name: str, learned: LearnedSkin) -> list[Row]:
 
 
 def _refit_rows(case: str, poses: PoseSet) -> list[Row]:
-    """What weights fitted to the poses give besides."""
+    """The additional gain of weights fitted to the poses."""
     found = _learn(poses, refit_weights=True).validation
     assert found is not None
     return [
@@ -152,7 +153,7 @@ def _byte_rows(case: str, whole: LearnedSkin, small: LearnedSkin) -> list[Row]:
 
 
 def _cost_rows(case: str, learned: LearnedSkin, threads: int) -> list[Row]:
-    """A walk through the poses, by the skin alone and with displacements, in turns; the quickest of each counts."""
+    """Posing all frames with the skin alone and with displacements, alternately; the fastest of each counts."""
     model = _walk(learned.model, FRAMES)
     plain = SkinnedModel(replace(model.character, displacements=()), model.animation)
     pose_frames(model, threads=threads)
@@ -173,14 +174,14 @@ def _cost_rows(case: str, learned: LearnedSkin, threads: int) -> list[Row]:
 
 
 def _walk(model: SkinnedModel, frames: int) -> SkinnedModel:
-    """The character in so many frames: its poses again and again."""
+    """The character with a number of frames: its poses repeated."""
     chosen = np.arange(frames) % model.n_frames
     track = BoneTrack(model.track.transforms[chosen], model.track.bone_type, model.track.names)
     return SkinnedModel(model.character, Animation(track))
 
 
 def _player_rows(run: BenchRun, name: str, learned: LearnedSkin) -> list[Row]:
-    """Baked clips in players that others made."""
+    """Baked clips in third-party players."""
     model = _walk(learned.model, PLAYED)
     cases = (
         Case(f"eigenskin, {name}", model),

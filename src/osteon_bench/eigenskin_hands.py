@@ -1,6 +1,6 @@
-"""Two hands in simulated poses, which `osteon bench eigenskin` learns from: the measured one and the built-in one.
+"""Two hands in simulated poses for `osteon bench eigenskin`: the measured one and the built-in one.
 
-Poses are kept in the user's cache folder, and computed again only where something has changed that they depend on.
+Poses are stored in the user's cache folder, and computed again only if something that they depend on has changed.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ SWEEP, CUBE = SweepOptions(sweep=True, each=6, validate=10), 0.07
 
 
 def measured_hand(run: BenchRun) -> PoseSet | None:
-    """Eight joints of `hand.mesh`, six poses each, pairs of neighbours, ten random poses; None where it is missing."""
+    """Eight joints of `hand.mesh`, six poses each, pairs of neighbours, ten random poses; None if it is missing."""
     case = load_hand(run)
     return None if case is None else _simulated(run, case)
 
 
 def built_in_hand(run: BenchRun) -> PoseSet:
-    """All joints of the hand that Osteon makes itself."""
+    """All joints of the built-in hand."""
     vertices, faces, skeleton = make_hand()
     body = ElasticBody.of(lattice_around(Mesh(vertices.astype(np.float32), faces, name="hand"), CUBE), skeleton)
     limits = hand_limits()
@@ -51,7 +51,7 @@ def _simulated(run: BenchRun, case: HandCase) -> PoseSet:
 
 
 def _folder(name: str) -> Path:
-    """Where the user's programs keep what can be made again, or of this run alone where a user has no home."""
+    """The user's cache folder, or a temporary folder if the user has no home."""
     try:
         return user_caches() / "osteon" / "poses" / name
     except (RuntimeError, KeyError):

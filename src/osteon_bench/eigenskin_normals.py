@@ -1,11 +1,11 @@
-"""Rows about shading: eigennormals with a basis and coefficients of their own beside columns that share coefficients.
+"""Rows about shading: separate eigennormals compared with columns that share the coefficients of displacements.
 
-Shared columns move normals by the coefficients of the eigendisplacements, on the same supports, as players do that have
-one weight for both. They are fitted to all poses that were learned from:
+Shared columns change normals by the coefficients of the eigendisplacements, on the same supports, as in players that
+have one weight for both. They are fitted to all training poses:
 
     minimise over N:   sum_p || d_v^p - sum_r a_r^p N_rv ||^2 + damping
 
-d is what is missing from the normals in the rest pose (`fit/eigenskin/rest_displacements.py`), a the coefficients.
+d is the residual of the normals in the rest pose (`fit/eigenskin/rest_displacements.py`), a the coefficients.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from osteon_bench.rows import Row, at_most, figure
 
 __all__ = ["shading_rows", "share_coefficients"]
 
-#: Of the mean square of a column's coefficients.
+#: Damping relative to the mean square of a column's coefficients.
 DAMPING = 1e-3
 
 
 def shading_rows(case: str, learned: LearnedSkin, poses: PoseSet, threads: int) -> list[Row]:
-    """Mean degrees of shading in poses that were kept to judge by: own eigennormals, shared coefficients, none."""
+    """Mean degrees of shading in validation poses: separate eigennormals, shared coefficients, none."""
     own, plain = learned.validation, replace(learned.model.character, displacements=())
     assert own is not None
     training, judged = (
@@ -53,7 +53,7 @@ def shading_rows(case: str, learned: LearnedSkin, poses: PoseSet, threads: int) 
 
 
 def share_coefficients(skin: Character, found: EigenSkin, poses: KnownPoses) -> EigenSkin:
-    """The eigendisplacements, which move normals too by the same coefficients."""
+    """The eigendisplacements with normals that share their coefficients."""
     mesh, columns = skin.mesh, found.without_normals(found.rank)
     missing = normal_differences(skin.deformer, mesh, poses.frames, poses.transforms)
     a = columns.rbf.values(poses.transforms)
@@ -66,7 +66,7 @@ def share_coefficients(skin: Character, found: EigenSkin, poses: KnownPoses) -> 
 
 
 def _solved(a: Float64, missing: Float64) -> Float64:
-    """(k,3) for coefficients (p,k) and what is missing (p,3)."""
+    """(k,3) columns for coefficients (p,k) and residuals (p,3)."""
     gram = a.T @ a
     gram[np.diag_indices(len(gram))] += DAMPING * np.trace(gram) / len(gram) + 1e-300
     return np.asarray(np.linalg.solve(gram, a.T @ missing))

@@ -1,15 +1,15 @@
-"""Rows about EigenSkin in the page's shader: pictures with five eigendisplacements a joint beside the skin alone.
+"""Rows about EigenSkin in the page's shader: five eigendisplacements per joint compared with the skin alone.
 
-The page of view_pages/eigenskin.mjs draws both in turns and waits for their pixels; the quickest of each counts.
+The page of view_pages/eigenskin.mjs draws both alternately and waits for their pixels; the fastest of each counts.
 
-Notes. Where no graphics card is, SwiftShader runs shaders on the processor, and there reading a texture costs far more
-than arithmetic: linear blending reads 12 texels a vertex, an entry of EigenSkin two, with normals three. Read wherever
-a vertex is shaded, a picture took 1.07 of the skin alone on the measured hand (3.9 entries a vertex) and 1.27 to 1.47
-on the built-in one (8.4). Tried there, each within the noise of a machine that did much else: displacement, normal and
-column in one texel of 128 bits; coefficients as uniforms; ten entries as vertex attributes, which left 1.5 of posing
-and no attribute for eight influences. Finding displacements once for a picture (engine/displaced_rest.js): 0.9 to 1.1
-on both. Reading positions back without a picture shades each vertex once, so nothing is shared: 1.2 to 1.6 and 1.5 to
-1.9.
+Notes. Without a graphics card, SwiftShader runs shaders on the processor, where a texture fetch costs far more than
+arithmetic: linear blending reads 12 texels per vertex, an entry of EigenSkin two, with normals three. Evaluated
+wherever a vertex is shaded, a picture took 1.07 of the skin alone on the measured hand (3.9 entries per vertex) and
+1.27 to 1.47 on the built-in one (8.4). Tried on the latter, each within the noise of a busy machine: displacement,
+normal and column in one texel of 128 bits; coefficients as uniforms; ten entries as vertex attributes, which took 1.5
+of posing and left no attribute for eight influences. Evaluating displacements once per picture
+(engine/displaced_rest.js): 0.9 to 1.1 on both. Reading positions back without a picture shades each vertex once, so
+nothing is shared: 1.2 to 1.6 and 1.5 to 1.9.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ __all__ = ["shader_rows"]
 
 #: Time of a picture over that of the skin alone.
 COST = 1.25
-#: Rounds, of which the best counts, and pictures in each of them.
+#: Number of rounds, of which the fastest counts, and of pictures per round.
 ROUNDS, TIMES = 20, 8
 
 
 def shader_rows(run: BenchRun, case: str, model: SkinnedModel) -> list[Row]:
-    """What the columns of a character cost where the page poses it."""
+    """The cost of a character's columns in the page."""
     lacking = lacking_tools()
     for line in lacking:
         run.miss(line)
     if lacking:
         return []
     run.say(f"{case}: posing in the page's shader")
-    # A thread of its own: playwright leaves an event loop there, in which nobody else could start one.
+    # A separate thread: playwright keeps an event loop running, and a thread can run only one.
     with ThreadPoolExecutor(1) as thread:
         best = thread.submit(_measure, model).result()
     ratio = {what: best[f"{what} eigenskin"] / best[f"{what} skin"] for what in ("pictures", "positions")}
@@ -53,7 +53,7 @@ def shader_rows(run: BenchRun, case: str, model: SkinnedModel) -> list[Row]:
 
 
 def _measure(model: SkinnedModel) -> dict[str, float]:
-    """Least milliseconds of a picture, and of reading all positions."""
+    """Least milliseconds per picture, and for reading all positions."""
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, served_folder(Path(name)) as address:
         write_pack(Path(name) / "model.bin", model)
         bench_page("eigenskin", Path(name))

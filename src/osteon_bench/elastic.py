@@ -1,8 +1,8 @@
-"""`osteon bench elastic`: what simulated flesh promises.
+"""`osteon bench elastic`: properties of simulated flesh.
 
-Exactness on a bar (patch test, turned scenes, CalculiX), and poses of two hands: the measured one with its tetrahedra,
-and the one that Osteon makes itself, in a lattice. Forces balance, energy falls in every step, load steps do not
-matter, hardly an element is turned inside out, and a pose costs little beside a factorisation.
+Exactness on a bar (patch test, rotated scenes, CalculiX), and poses of two hands: the measured one with its tetrahedra,
+and the built-in one in a lattice. Forces balance, energy decreases in every step, results do not depend on load steps,
+almost no element is inverted, and a pose costs little compared with a factorisation.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.body import ElasticBody, PosedBody
-from osteon.elastic.elements import TetElements
+from osteon.elastic.elements import Material, TetElements
 from osteon.elastic.lattice import lattice_around
-from osteon.elastic.material import Material
-from osteon.elastic.newton import NewtonOptions, find_equilibrium
+from osteon.elastic.newton import NewtonOptions, StiffnessSystem, factor_symmetric, find_equilibrium
 from osteon.elastic.options import SweepOptions
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import PlannedPose, plan_sweep
-from osteon.elastic.system import StiffnessSystem, factor_symmetric
 from osteon.synth.hand import hand_limits, make_hand
 from osteon_bench.calculix import LoadedSolid, solve_with_calculix, why_no_calculix
 from osteon_bench.elastic_hand import MIDDLE, HandCase, load_hand, pose_plan
@@ -39,20 +37,20 @@ from osteon_bench.subjects import make_bar
 __all__ = ["bench_elastic", "elastic_rows"]
 
 TURN = rotation_from_axis_angle(np.array([1.0, -2.0, 0.5]), 1.9)
-#: A bar that bends far under its load: nodes each way, length, force over Young's modulus.
+#: A bar with a large deflection: nodes per direction, length, force over Young's modulus.
 CANTILEVER = ((24, 3, 3), 8.0, 0.004)
-#: Joints of the hand that Osteon makes, and the lattice around it: small enough for every run.
+#: Joints of the built-in hand, and its lattice: small enough for every run.
 MADE_SWEEP = SweepOptions(sweep=True, joints=("index.1", "index.2", "thumb.1", "thumb.2"), each=2, validate=2)
 MADE_CUBE = 0.07
 
 
 def bench_elastic(run: BenchRun) -> list[Row]:
-    """All rows; the measured hand lies in meshes/ beside the folder of sequences."""
+    """All rows; the measured hand is in meshes/ beside the folder of sequences."""
     return elastic_rows(run)
 
 
 def elastic_rows(run: BenchRun) -> list[Row]:
-    """Rows of the bar, of the hand that Osteon makes, and of the measured one."""
+    """Rows of the bar, of the built-in hand, and of the measured one."""
     rows = [*_patch_rows(), *_cantilever_rows(run)]
     made = _made_hand()
     rows += _pose_rows(run, made, strict=tuple(made.skeleton.names))
@@ -70,7 +68,7 @@ def _made_hand() -> HandCase:
 
 
 def _patch_rows() -> list[Row]:
-    """A solid whose surface is moved by a linear map is moved by that map inside."""
+    """A solid whose surface is moved by a linear map is moved by the same map inside."""
     rng = np.random.default_rng(0)
     points, tets, faces = make_bar((6, 3, 3))
     outer = np.zeros(len(points), bool)
@@ -107,7 +105,7 @@ def _cantilever_rows(run: BenchRun) -> list[Row]:
 
 
 def _pose_rows(run: BenchRun, case: HandCase, strict: tuple[str, ...]) -> list[Row]:
-    """Of all poses; single poses of the joints `strict` turn no element inside out, others at most one."""
+    """Of all poses; single poses of the joints `strict` invert no element, others at most one."""
     posed = pose_plan(run, case)
     single = [
         body
@@ -162,7 +160,7 @@ def _samples(poses: list[PlannedPose]) -> list[int]:
 
 
 def _turned_rows(run: BenchRun, case: HandCase, about: str, posed: list[PosedBody]) -> list[Row]:
-    """All turned before: solid, skeleton and axes."""
+    """Solid, skeleton and axes, all rotated first."""
     p = _samples(case.poses)[0]
     run.say(f"{case.name}: turned")
     body, skeleton = case.body, case.skeleton
@@ -196,7 +194,7 @@ def _time_rows(run: BenchRun, case: HandCase) -> list[Row]:
 
 
 def _in_file_order(body: ElasticBody) -> csc_array:
-    """The stiffness at rest, its unknowns as the file numbers its nodes."""
+    """The stiffness at rest, with the unknowns in the order of the nodes in the file."""
     order = np.argsort(body.system.free)
     entries = (3 * order[:, None] + np.arange(3)).ravel()
     matrix = body.system.stiffness(body.solid.points, body.material)
@@ -204,7 +202,7 @@ def _in_file_order(body: ElasticBody) -> csc_array:
 
 
 def _seconds(work: Callable[[], Any]) -> float:
-    """Of the processor, with one thread: whatever else the machine does."""
+    """Processor time with one thread, independent of other load."""
     with single_threaded_blas():
         begin = time.process_time()
         work()

@@ -1,4 +1,4 @@
-"""The measured hand as flesh: which of its joints turn, how far, and all poses that benches ask for.
+"""The measured hand as flesh: its joints, their ranges, and all poses of the benchmarks.
 
 Joints of `hand.tgf` by number: 3, 4 are the thumb's, 6, 7, 8 the index finger's, 10, 11, 12 the middle finger's. All
 bend towards the palm, which faces z.
@@ -23,21 +23,21 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["HAND_SWEEP", "HandCase", "load_hand", "pose_plan"]
 
-#: Joint, the end of its bone, and how many degrees it bends.
+#: Joint, the end of its bone, and its bend in degrees.
 JOINTS = (
     *(("3", "4", 55.0), ("4", "5", 70.0)),
     *(("6", "7", 80.0), ("7", "8", 80.0), ("8", "9", 70.0)),
     *(("10", "11", 80.0), ("11", "12", 80.0), ("12", "13", 70.0)),
 )
 MIDDLE = ("10", "11", "12")
-#: Six poses a joint, a pose for each pair of neighbours, ten random ones.
+#: Six poses per joint, one per pair of neighbours, ten random ones.
 HAND_SWEEP = SweepOptions(sweep=True, each=6, validate=10)
 PALM = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, slots=True)
 class HandCase:
-    """Flesh, how far its joints turn, and the poses of a sweep."""
+    """Flesh, the ranges of its joints, and the poses of a sweep."""
 
     name: str
     body: ElasticBody
@@ -50,7 +50,7 @@ class HandCase:
 
 
 def load_hand(run: BenchRun) -> HandCase | None:
-    """The hand beside the folder of sequences; None, and missed, where it is not."""
+    """The hand beside the folder of sequences; None, and reported, if it is missing."""
     folder = run.data.parent / "meshes"
     files = [folder / name for name in ("hand.mesh", "hand.tgf")]
     for file in files:

@@ -1,7 +1,8 @@
-"""Default files in every engine that is here: how far what it shows is from `osteon play`, at frames and between them.
+"""Default files in every installed engine: deviation from `osteon play`, at frames and between them.
 
-An engine that is not installed is missed. What an engine cannot show as it comes is a row without a bound, its reason
-in the metric; the same engine under the settings of docs/engines.md stands beside it, with the bound.
+An engine that is not installed is reported as missing. A file that an engine cannot show with its defaults is a row
+without a bound, with the reason in the metric; the same engine with the settings of docs/engines.md has a row with the
+bound.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from osteon_bench.run import BenchRun, find_sequence
 __all__ = ["default_files", "file_rows"]
 
 BONES, INFLUENCES, RANK = 12, 4, 5
-#: Parts of the diagonal that an engine may be off.
+#: Largest deviation of an engine, as a fraction of the diagonal.
 AT_FRAMES, BETWEEN = 1e-4, 1e-3
-#: Of an engine that cannot show a file at all.
+#: Deviation of an engine that cannot show a file at all.
 NOWHERE = 1e9
-#: Radians by which each joint of a tree is turned more than the one before.
+#: Radians by which each joint of a tree is rotated against the one before.
 TURN = (0.4, -0.3, 0.2)
 _WEB = {"three": "three.js", "babylon": "Babylon.js", "playcanvas": "PlayCanvas", "cesium": "Cesium"}
 
@@ -54,7 +55,7 @@ def file_rows(run: BenchRun) -> list[Row]:
 
 
 def default_files(run: BenchRun) -> list[Case]:
-    """The built-in fox, 60 frames a second: without and with corrections, as two clips, on trees; and the horse."""
+    """The built-in fox, 60 frames per second: without and with corrections, as two clips, on trees; and the horse."""
     run.say("fitting the default files")
     scaled = _fit(run, "scaled", 0)
     half = scaled.n_frames // 2
@@ -80,7 +81,7 @@ def _fit(run: BenchRun, kind: BoneType, rank: int, sequence: MeshSequence | None
 
 
 def _grown(model: SkinnedModel) -> SkinnedModel:
-    """On a tree of joints like a rig's: each hangs on its nearest neighbour on the shortest tree of all."""
+    """With a tree of joints as in a rig: the minimum spanning tree."""
     joined = jointed(model, np.array(TURN))
     skeleton = joined.skeleton
     assert skeleton is not None
@@ -92,7 +93,7 @@ def _grown(model: SkinnedModel) -> SkinnedModel:
 
 
 def _web_rows(run: BenchRun, files: list[tuple[Case, Path]]) -> list[Row]:
-    """In one browser after another, so that each has the graphics card to itself."""
+    """One browser after another, so that each has the graphics card alone."""
     from osteon_bench.players.browser import ALL, start_players
 
     rows: list[Row] = []
@@ -110,7 +111,7 @@ def _web_rows(run: BenchRun, files: list[tuple[Case, Path]]) -> list[Row]:
 
 
 def _rows(engine: str, case: Case, path: Path, play: Play, lacks: str) -> list[Row]:
-    """Two figures, with a bound unless the engine lacks what it would need."""
+    """Two figures, with a bound unless the engine has a limitation."""
     title = f"{engine}, from osteon play, part of the diagonal"
     try:
         found = measure_deviation(path, play)

@@ -1,8 +1,8 @@
-"""By which matrix players turn normals, and whether they show morph targets of normals, held to the table of engines.
+"""How players transform normals, and whether they support morph targets of normals, against the table of engines.
 
-The plates and what they tell are in players/normal_plates.py. A row of a plate that bones move is how far the
-shaded normal is from the form that `io/engines.py` states for the engine. A row of a plate with morph targets is 1
-if the player shows it as the file says; it has a bound where the table says that the player does.
+The plates are described in players/normal_plates.py. A row of a plate moved by bones is the deviation of the shaded
+normal from the form that the table of engines states. A row of a plate with morph targets is 1 if the player shows the
+file correctly; it has a bound if the table states that it does.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["bench_engine_normals"]
 
-#: Of a player that shows nothing.
+#: Value for a player that shows nothing.
 NOTHING = 180.0
 
 
 def bench_engine_normals(run: BenchRun) -> list[Row]:
-    """Rows of every player that is here."""
+    """Rows of every installed player."""
     rows: list[Row] = []
     for player in NORMAL_PLAYERS:
         reason = player.why_not()
@@ -40,7 +40,7 @@ def bench_engine_normals(run: BenchRun) -> list[Row]:
 
 
 def _cases(player: NormalPlayer) -> list[PlateCase]:
-    """Accessors without data are of glTF alone."""
+    """Accessors without data exist in glTF only."""
     return [case for case in CASES if player.engine != "usd" or case.zeros not in ("empty accessor", "sparse accessor")]
 
 
@@ -59,7 +59,7 @@ def _row(player: NormalPlayer, case: PlateCase, reading: PlateReading) -> Row:
 
 
 def _must_show(engine: Engine, case: PlateCase) -> bool:
-    """Whether the table of engines says that it shows the targets of a plate."""
+    """Whether the table of engines states that it shows the targets of a plate."""
     room = engine.most_targets(2)
     fits = room is None or len(case.targets) <= room
     stored = case.zeros == "stored zeros" or (case.zeros != "nothing" and engine.empty_accessors)

@@ -1,7 +1,7 @@
-"""What plays everywhere: how well and how quickly scaled bones fit, and whether engines show default files as we do.
+"""Files for all engines: accuracy and time of scaled bones, and whether engines show default files as Osteon does.
 
-Fits are held to figures of their own, to the rigid and the flexible form, and to Dem Bones. Files are shown by every
-engine that is here (bench/engine_files.py). What `--compress` saves stands in bench/compressed.py.
+Fits have their own bounds and are compared with the rigid and the flexible form and with Dem Bones. Files are shown by
+every installed engine (engine_files.py). The savings of `--compress` are in compressed.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["bench_engines"]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked of scaled bones on a sequence."""
+    """Bounds of scaled bones on a sequence."""
 
     bones: int  # the paper's number
     error_percent: float  # E at most
@@ -45,7 +45,7 @@ OVER_DEM_BONES = 1.0
 
 
 def bench_engines(run: BenchRun) -> list[Row]:
-    """Rows of fits for the sequences that are there, of files for the engines that are here, and of compression."""
+    """Rows of fits for the available sequences, of files for the installed engines, and of compression."""
     os.environ.setdefault("OMP_NUM_THREADS", str(run.threads))
     rows: list[Row] = []
     for name in FITS:
@@ -75,7 +75,7 @@ def _fit_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
 
 
 def _take_turns(run: BenchRun, name: str, sequence: MeshSequence) -> dict[str, list[PeerFit]]:
-    """Rigid and scaled fits in turn, so that a busy moment of the machine meets both; Dem Bones once, it is slow."""
+    """Rigid and scaled fits alternately, so that other load affects both; Dem Bones once, because it is slow."""
     kinds: tuple[BoneType, ...] = ("rigid", "scaled")
     run.say(f"{name}: warming up")
     for kind in kinds:
@@ -109,6 +109,6 @@ def _fit(run: BenchRun, name: str, sequence: MeshSequence, kind: BoneType, rank:
 
     bones = FITS[name].bones
     options = SkinOptions(bones=bones, bone_type=kind, influences=INFLUENCES, rank=rank, threads=run.threads)
-    options = replace(options, shading=0.0)  # positions alone: what bones can do; shading has a bench of its own
+    options = replace(options, shading=0.0)  # positions only; shading has a separate benchmark
     report = skin_sequence(sequence, options=options).report
     return PeerFit(report.seconds["fit"], report.error_percent, report.bones)

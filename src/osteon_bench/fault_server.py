@@ -117,7 +117,7 @@ def _run_command(request: dict[str, Any], calls: int) -> NoReturn:
     """In the fork: run the main function of the command line with counted calls."""
     try:
         nowhere = os.open(os.devnull, os.O_RDWR)
-        for handle in (0, 1):
+        for handle in (0, 1, 2):
             os.dup2(nowhere, handle)
         os.chdir(request["folder"])
         os.environ["TMPDIR"], tempfile.tempdir = f"{request['folder']}-tmp", None

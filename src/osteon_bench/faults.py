@@ -55,10 +55,10 @@ _LOD = ("lod", "tube.glb", "-o", "a.glb", "--json", "r.json", "--levels")
 _PLAY = ("play", "tube.glb", "-o", "frames/")
 _STUDY = ("study", "run", "tube.npz", "tube.glb", "--no-browser", "-o", "a.sqlite", "--json", "r.json")
 _FORCE = ("-q", "--force")
-_SIMULATE = (*SWEEP, "--each", "4", *SMALL)
+_SIMULATE = (*SWEEP, "--each", "2", *SMALL)
 CASES = (
     Case("skin", (*_SKIN, "--bones", "2", *_FORCE), (*_SKIN, "--bones", "1", *_FORCE), ("frames",)),
-    Case("play", (*_PLAY, *_FORCE), (*_PLAY, "--frames", "0:3", *_FORCE), ("frames",)),
+    Case("play", (*_PLAY, *_FORCE), (*_PLAY, "--frames", "0:4", *_FORCE), ("frames",)),
     Case("pose", (*_POSE, "--picture", "p.png", *_FORCE), (*_POSE, "--follow", "0.5", *_FORCE), ("posed",)),
     Case("lod", (*_LOD, "2", *_FORCE), (*_LOD, "3", *_FORCE)),
     Case("simulate", _SIMULATE, (*_SIMULATE, "--poisson", "0.3")),
@@ -118,8 +118,10 @@ class _Trials:
             self._kill(over_old=call % 2 == 0, call=call)
 
     def kill_at_times(self, count: int) -> None:
-        for k in range(count):
-            self._kill(over_old=k % 2 == 0, seconds=self.random.uniform(0, self.seconds))
+        wanted = self.kills + count
+        for k in range(3 * count):  # some runs end before their time
+            if self.kills < wanted:
+                self._kill(over_old=k % 2 == 0, seconds=self.random.uniform(0, self.seconds))
 
     def _kill(self, *, over_old: bool, call: int | None = None, seconds: float | None = None) -> None:
         work = self.folder / "work"
@@ -208,6 +210,7 @@ def _write_and_copy(folder: Path, image: Path, place: Path) -> tuple[dict[str, b
     work = place / "work"
     copies: list[Path] = []
     _write_inputs(work)
+    os.sync()  # the inputs are older than the power cut
     listed = work / "poses" / "poses.json"
     with subprocess.Popen(_power_command(), cwd=work) as process:
         while process.poll() is None and not listed.is_file():
@@ -243,19 +246,19 @@ def _write_inputs(folder: Path) -> None:
     from osteon.io import save_model, save_sequence
     from osteon.io.poses import save_poses
     from osteon.io.skeletons import save_skeleton
-    from osteon.synth.baked import bake_cylinder
+    from osteon.synth.baked import BakeOptions, bake_cylinder
     from osteon.synth.cartoon import cartoon_poses, make_cartoon
     from osteon_bench.subjects import bar_skeleton, make_bar
 
     folder.mkdir(parents=True)
-    baked = bake_cylinder(2)
+    baked = bake_cylinder(1, options=BakeOptions(frames=6))
     save_sequence(baked.sequence, folder / "tube.npz")
     save_model(baked.model, folder / "tube.glb")
     vertices, faces, skeleton = make_cartoon()
     rest = vertices.astype(np.float32)
     save_sequence(MeshSequence(rest[None], faces, rest), folder / "cartoon.obj")
     save_skeleton(skeleton, folder / "cartoon.json")
-    save_poses(cartoon_poses(skeleton), skeleton, folder / "cartoon-poses.json", name="cartoon")
+    save_poses(cartoon_poses(skeleton, 3), skeleton, folder / "cartoon-poses.json", name="cartoon")
     points, _, triangles = make_bar((8, 2, 2))
     used, again = np.unique(triangles, return_inverse=True)
     surface = points[used].astype(np.float32)

@@ -1,6 +1,6 @@
-"""Size and truth of files: how small they are, what 16 bits cost, and whether players that others made agree.
+"""Size and accuracy of files: bytes, the cost of 16 bits, and the agreement of third-party players.
 
-Sizes are parts of the same sequence as float32 positions. Players that are not installed are missed and left out.
+Sizes are fractions of the same sequence as float32 positions. Players that are not installed are reported and omitted.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from osteon_bench.run import BenchRun, horse_or_fox
 __all__ = ["bench_files", "player_rows"]
 
 BONES = 30
-#: E % may change by this part of itself when a model is written with 16 bits.
+#: Largest relative change of E % when a model is written with 16 bits.
 ERROR_CHANGE = 0.01
-#: Formats whose sizes stand beside glTF.
+#: Formats whose sizes are compared with glTF.
 OTHERS = (".glb", ".npz", ".usdc")
 
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """What is asked of a quantised file."""
+    """Bounds of a quantised file."""
 
     rank: int
     normals: bool
@@ -46,7 +46,7 @@ SIZES = (_Size(0, True, 1 / 12), _Size(5, False, 1 / 6))
 
 
 def bench_files(run: BenchRun) -> list[Row]:
-    """Rows for the horse, or the built-in fox where there is none, and for every case a player must show."""
+    """Rows for the horse, or for the built-in fox if it is missing, and for every case of the players."""
     sequence = horse_or_fox(run)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name:
@@ -95,7 +95,7 @@ def _size_rows(run: BenchRun, sequence: MeshSequence, model: SkinnedModel, size:
 
 
 def _kilobytes(run: BenchRun, model: SkinnedModel, path: Path, size: _Size) -> float | None:
-    """Of the model as that file; None where its format cannot be written here."""
+    """Size of the model in that format; None if the format cannot be written here."""
     if path.suffix == ".usdc" and _misses(run, "USD", why_no_usd()):
         return None
     save_model(model, path, options=SaveOptions(normals=size.normals))
@@ -103,7 +103,7 @@ def _kilobytes(run: BenchRun, model: SkinnedModel, path: Path, size: _Size) -> f
 
 
 def _misses(run: BenchRun, player: str, reason: str) -> bool:
-    """Whether there is a reason why a player cannot play; it is missed then."""
+    """Report the reason, if any, why a player cannot play, and return whether there is one."""
     if reason:
         run.miss(f"{player}: left out, {reason}")
     return bool(reason)
@@ -117,7 +117,7 @@ def _error(sequence: MeshSequence, model: SkinnedModel) -> float:
 
 
 def player_rows(run: BenchRun, cases: tuple[Case, ...], folder: Path) -> list[Row]:
-    """Complaints of the validator, and how far players are from `osteon play`."""
+    """Messages of the validator, and deviations of players from `osteon play`."""
     files = [(case, case.save(folder)) for case in cases]
     rows: list[Row] = []
     for name, reason, judge in (

@@ -1,7 +1,8 @@
-"""The first run on a machine: what compiling costs `osteon skin --rank 3`, here and in another checkout, side by side.
+"""The first run on a machine: the cost of compiling for `osteon skin --rank 3`, compared with another checkout.
 
-A run with an empty cache less one with a full one, of a flag of 561 vertices. Processor time counts what all processes
-of the run used. `--against FOLDER` names the checkout to compare with, which has an environment of its own.
+The cost is the time of a run with an empty cache minus that of a run with a full one, on a flag of 561 vertices.
+Processor time covers all processes of the run. `--against FOLDER` is the checkout to compare with, which has its own
+environment.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["bench_firstrun"]
 
-#: Compiling here, of compiling there.
+#: Time of compiling over that of the other checkout.
 PART = 1 / 3
 
 
@@ -49,7 +50,7 @@ class _Checkout:
 
 
 def bench_firstrun(run: BenchRun) -> list[Row]:
-    """Compiling of this checkout, and of the other one if it is named."""
+    """Compile time of this checkout, and of the other one if it is given."""
     here = _Checkout(sys.executable, Path(osteon.__file__).parent.parent)
     with TemporaryDirectory() as folder:
         flag = Path(folder) / "flag.npz"

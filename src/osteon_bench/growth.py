@@ -1,8 +1,8 @@
-"""Time and memory while frames, vertices and bones double; each size in a process of its own.
+"""Growth of time and memory while frames, vertices and bones double; each size in a separate process.
 
-The input is a bending, twisting, breathing tube: procedural, smooth, and not itself linear blend skinning, so that a
-larger case is the same problem with more samples. A doubling may cost 2.2 times, and the peak stays under four times
-the float32 sequence and 400 MB.
+The input is a bending, twisting and breathing tube: procedural, smooth, and not linear blend skinning, so that a larger
+case is the same problem with more samples. A doubling may take 2.2 times as long, and the peak may be four times the
+float32 sequence plus 400 MB.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def make_moving_tube(size: TubeSize) -> MeshSequence:
 
 
 def measure_size(size: TubeSize, threads: int) -> dict[str, float]:
-    """Fit one size in this process; the least of a few runs, because machines are noisy."""
+    """Fit one size in this process; the fastest of a few runs counts."""
     from osteon.core.progress import peak_memory_mb
     from osteon.pipeline.skin import skin_sequence
 

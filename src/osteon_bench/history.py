@@ -1,4 +1,4 @@
-"""How the figures of a bench went from run to run, in a shape for tables, charts and JSON."""
+"""The figures of a benchmark over all runs, for tables, charts and JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MetricHistory:
 
     case: str
     metric: str
-    rows: tuple[Row | None, ...]  # one a run, oldest first; None where the run did not measure it
+    rows: tuple[Row | None, ...]  # one per run, oldest first; None if the run did not measure it
 
     @property
     def measured(self) -> list[Row]:
@@ -35,12 +35,12 @@ class MetricHistory:
 
     @property
     def before(self) -> Row | None:
-        """The row of the last run but one that measured it."""
+        """The row of the second-last run that measured it."""
         return self.measured[-2] if len(self.measured) > 1 else None
 
     @property
     def change(self) -> float | None:
-        """By what part of the value before it the newest differs; None where there is none, or it was 0."""
+        """The relative change of the newest value; None without an earlier value, or if that was 0."""
         if self.before is None or self.before.value == 0:
             return 0.0 if self.before is not None and self.newest.value == 0 else None
         return (self.newest.value - self.before.value) / abs(self.before.value)
@@ -58,7 +58,7 @@ class MetricHistory:
 
 @dataclass(frozen=True, slots=True)
 class BenchHistory:
-    """All figures that a bench ever measured, in the order of the newest run that has them."""
+    """All figures that a benchmark ever measured, in the order of the newest run that has them."""
 
     bench: str
     runs: tuple[RunStamp, ...]  # oldest first
@@ -87,12 +87,12 @@ def make_history(bench: str, recorded: Sequence[RecordedRun]) -> BenchHistory:
 
 
 def run_name(stamp: RunStamp) -> str:
-    """A run in a few letters: its commit, else its day, else its version."""
+    """A short label of a run: its commit, else its date, else its version."""
     return stamp.commit or stamp.date[:10] or stamp.version
 
 
 def sparkline(metric: MetricHistory) -> str:
-    """A letter a run: how high the value is between the least and the largest of all runs."""
+    """One character per run: the value between the least and the largest of all runs."""
     values = [row.value for row in metric.measured]
     low, span = min(values), max(values) - min(values)
     middle = len(_LEVELS) // 2 - 1
@@ -104,7 +104,7 @@ def sparkline(metric: MetricHistory) -> str:
 
 
 def to_json(history: BenchHistory) -> dict[str, Any]:
-    """Runs, and for every figure its points; a point names its run by number."""
+    """Runs, and the points of every figure; a point refers to its run by number."""
     return {
         "bench": history.bench,
         "runs": [asdict(stamp) for stamp in history.runs],

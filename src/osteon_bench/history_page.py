@@ -1,4 +1,4 @@
-"""The history of a bench as one HTML file: a table of every figure, and a chart of each that moved and has a bound."""
+"""The history of a benchmark as one HTML file: a table of all figures, and charts of those that changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from osteon_bench.stamp import RunStamp
 
 __all__ = ["history_page", "write_history_page"]
 
-#: Runs that a table has room for; charts show all.
+#: Largest number of runs in the table; charts show all.
 COLUMNS = 8
 STYLE = """.rows { max-height: none; }
 td.missed { color: var(--alarm); font-weight: 650; }
@@ -85,7 +85,7 @@ def _bound(row: Row) -> str:
 
 
 def _chart(history: BenchHistory, metric: MetricHistory) -> str:
-    """The value over the runs, the bound beside it, and a mark where it is missed."""
+    """The value and its bound over the runs, with marks where the bound is missed."""
     points = [(run, row) for run, row in enumerate(metric.rows, 1) if row is not None]
     readouts = [f"{run_name(history.runs[run - 1])}: {number(row.value)} ({_bound(row)})" for run, row in points]
     runs = [run for run, _ in points]

@@ -1,4 +1,4 @@
-"""What of a character's .glb another one still has: plain JSON and bytes, read without any of Osteon's readers."""
+"""Comparison of two .glb files of a character as plain JSON and bytes, without Osteon's readers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ REPLACED = ("JOINTS_", "WEIGHTS_", "NORMAL")
 
 @dataclass(frozen=True, slots=True)
 class PlainGlb:
-    """A .glb as it is."""
+    """The contents of a .glb."""
 
     text: str
     root: dict[str, Any]
     blob: bytes
 
     def data_of(self, accessor: int) -> bytes:
-        """The bytes of an accessor that is alone in its view or not: from its offset to the end of its elements."""
+        """The bytes of an accessor, from its offset to the end of its elements."""
         entry = self.root["accessors"][accessor]
         view = self.root["bufferViews"][entry["bufferView"]]
         start = view.get("byteOffset", 0) + entry.get("byteOffset", 0)
@@ -51,7 +51,7 @@ def write_plain(path: Path, root: dict[str, Any], blob: bytes) -> None:
 
 
 def changed_parts(before: PlainGlb, after: PlainGlb) -> list[str]:
-    """What of a character is not as it was, weights and what follows its own lists aside."""
+    """The parts of a character that changed, except weights and appended entries."""
     found = []
     for key, value in before.root.items():
         other = after.root.get(key)
@@ -87,9 +87,9 @@ def _without_length(buffers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def changed_bytes(before: PlainGlb, after: PlainGlb) -> int:
-    """Characters of the JSON and bytes of the buffer that a file with more clips does not have as they were.
+    """Number of changed characters of the JSON and bytes of the buffer in a file with more clips.
 
-    Lists that may grow must begin with the text that they had; every other value must have the same text.
+    Lists that may grow must begin with their former text; every other value must have the same text.
     """
     old, new = _values(before.text), _values(after.text)
     wrong = 0

@@ -1,4 +1,4 @@
-"""Characters of another size, and their clips without a mesh, for the bench of kept rigs."""
+"""Scaled characters, and clips without a mesh, for `bench rig-kept`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["write_clips_alone", "write_resized"]
 
 
 def write_clips_alone(glb: PlainGlb, path: Path) -> None:
-    """The file as a library of clips has it: joints and animations only."""
+    """The file as a library of clips: joints and animations only."""
     root = json.loads(json.dumps(glb.root))
     for key in ("meshes", "skins", "materials", "textures", "images", "samplers"):
         root.pop(key, None)
@@ -25,7 +25,7 @@ def write_clips_alone(glb: PlainGlb, path: Path) -> None:
 
 
 def write_resized(glb: PlainGlb, path: Path, factor: float) -> None:
-    """The same character, so many times as large: vertices, joints, inverse bind matrices; without its clips."""
+    """The character scaled by a factor: vertices, joints, inverse bind matrices; without its clips."""
     root, blob = json.loads(json.dumps(glb.root)), bytearray(glb.blob)
     root.pop("animations", None)
     for node in root["nodes"]:

@@ -22,7 +22,7 @@ __all__ = ["corrected_model", "joint_driven_model", "level_characters"]
 
 
 def level_characters(run: BenchRun) -> Iterator[tuple[str, SkinnedModel]]:
-    """Characters of others, and built-in ones for what those lack."""
+    """Third-party characters, and built-in ones for cases that these do not cover."""
     folder = run.data.parent / "characters"
     paths = sorted(folder.glob("*.glb"))
     if not paths:
@@ -46,7 +46,7 @@ def corrected_model(model: SkinnedModel) -> SkinnedModel:
 
 
 def joint_driven_model(model: SkinnedModel) -> SkinnedModel:
-    """With two columns for every joint, around it, that follow its turns (EigenSkin)."""
+    """With two columns per joint, around it, that follow its rotations (EigenSkin)."""
     skeleton, rng = model.skeleton, np.random.default_rng(1)
     assert skeleton is not None
     joints = np.flatnonzero(skeleton.parents >= 0).astype(np.int32)

@@ -1,16 +1,16 @@
-"""Levels of detail: what fewer bones, blends and triangles leave, what the search and a level cost, and no pops.
+"""Levels of detail: error of fewer bones, blends and triangles, cost of the search and of a level, and no pops.
 
-Characters are all with a skin in `characters/` beside the folder of data, and built-in jointed ones. Shares are of the
+Characters are all skinned ones in `characters/` beside the folder of data, and built-in jointed ones. Shares are of the
 squared vertex error with only the root active and all others copying it; a quarter, half and three quarters are of the
 bones that vertices use.
 
-- `lod_bones`: shares by clip; beside the paper's basic form, as printed; beside all orders of bones; moments beside
-  posed vertices; time beside a compiled search that poses.
-- `lod_blends`: fewer blends beside keeping the largest weights.
-- `lod_play`: preparing matrices with a quarter of the bones; how far vertices go as the level moves.
+- `lod_bones`: shares by clip, compared with the paper's basic form and with all orders of bones; moments compared with
+  posed vertices; time compared with a compiled search that poses.
+- `lod_blends`: fewer blends compared with keeping the largest weights.
+- `lod_play`: preparing matrices with a quarter of the bones; motion of vertices as the level changes.
 - `lod_files`: every level of every file in Khronos' validator and in three.js.
 - `lod_page`: preparing matrices in the page.
-- `lod_mesh`: fewer triangles beside fast-simplification with transferred weights, on the horse.
+- `lod_mesh`: fewer triangles compared with fast-simplification with transferred weights, on the horse.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["LevelCase", "bench_lod", "bounded"]
 
-#: Built-in characters: seeds of jointed ones with so many joints.
+#: Built-in characters: seeds by number of joints.
 BUILT_IN = {"eight joints": (1, 8), "twelve joints": (2, 12)}
 
 
@@ -36,11 +36,11 @@ class LevelCase:
     name: str
     model: SkinnedModel
     levels: ProgressiveSkin
-    measured: bool  # a character of others, for which bounds of the error are made
+    measured: bool  # a third-party character, which has bounds of the error
 
 
 def bounded(case: LevelCase, label: str, metric: str, value: float, bound: float) -> Row:
-    """With its bound, if the character is one of those that it is made for."""
+    """A row with its bound if the character has one."""
     return at_most(label, metric, value, bound) if case.measured else figure(label, metric, value)
 
 

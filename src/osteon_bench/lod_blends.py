@@ -1,4 +1,4 @@
-"""Rows about fewer blends: the order of slots beside keeping the largest weights and scaling them to a sum of one."""
+"""Rows about fewer blends: the order of slots compared with keeping the largest weights, renormalised."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from osteon_bench.rows import Row, at_most, figure
 
 __all__ = ["blend_rows"]
 
-#: Squared error over that of the largest weights, with 1, 2, 3 blends; and of all three in sum, of any character.
+#: Squared error over that of the largest weights, with 1, 2 and 3 blends; and the sum of the three for any character.
 BOUNDS = {"Soldier": (0.96, 0.70, 0.65), "CesiumMan": (0.96, 0.70, 0.65)}
 IN_SUM = 1.01
 
 
 def blend_rows(case: LevelCase) -> list[Row]:
-    """The errors of 1, 2, 3 blends over those of the plain way, over all clips."""
+    """The errors of 1, 2 and 3 blends over those of the largest weights, over all clips."""
     plain = _largest_weights(case)
     own = case.levels.blends.errors[: len(plain)]
     if not plain.sum() > 0:
@@ -40,7 +40,7 @@ def blend_rows(case: LevelCase) -> list[Row]:
 
 
 def _largest_weights(case: LevelCase) -> Float64:
-    """(k-1,) squared errors of keeping the largest 1 … k-1 weights, scaled to a sum of one."""
+    """(k-1,) squared errors of keeping the largest 1 … k-1 weights, renormalised."""
     motion = read_skin_motion(case.model)
     weights = case.model.skin.weights.astype(np.float64)
     forms = slot_grams(motion, weights, motion_grams(motion.transforms), slice(None))

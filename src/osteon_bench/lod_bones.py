@@ -1,4 +1,4 @@
-"""Rows about progressive hierarchies: what is left of the error, beside what, and how long it takes to find them."""
+"""Rows about progressive hierarchies: their error, compared with references, and the time to find them."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["bone_rows", "set_rows", "time_rows"]
 
-#: Parts of the bones, and the shares of the error in % that may be left.
+#: Fractions of the bones, and the largest residual shares of the error in %.
 PARTS = {"a quarter": (0.25, 5.0), "half": (0.5, 1.0), "three quarters": (0.75, 0.15)}
 #: The error at a quarter over that of the basic form, as printed: inactive bones copy, or take the mean.
 COPY, MEAN = 0.2, 0.35
-#: Shares below this are not seen (about 1e-4 of the diagonal), and distances below that are what float32 leaves.
+#: Invisible shares (about 1e-4 of the diagonal), and distances that are rounding of float32.
 NOTHING, ROUNDING = 1e-6, 1e-7
-#: Agreement of moments with posed vertices; over the best of all orders; over the time of a direct search.
+#: Agreement of moments with posed vertices; error over the best order; time over that of a direct search.
 AGREEMENT, OVER_BEST, TIME = 1e-10, 1.6, 1 / 20
-#: Characters of up to so many bones are compared with all orders of theirs; jointed ones by number of joints and seeds.
+#: Characters of up to this many bones are compared with all orders; jointed ones by number of joints and seeds.
 SMALL, JOINTED = 14, {6: range(4), 8: range(6), 10: range(1)}
-#: Parents whose pairs are timed by the direct search, and how often both are timed.
+#: Parents whose pairs the direct search times, and number of repetitions.
 TIMED, TURNS = 4, 3
 
 
 def bone_rows(case: LevelCase) -> list[Row]:
-    """Shares of every clip, and the worst of the character beside other forms and posed vertices."""
+    """Shares of every clip, and the worst of the character compared with other forms and posed vertices."""
     motion = read_skin_motion(case.model)
     pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
     rows, beside, off, rises, apart = [], [], 0.0, 0, 0.0
@@ -76,25 +76,25 @@ def bone_rows(case: LevelCase) -> list[Row]:
 
 
 def _over(order: BoneOrder, count: int, other: float) -> float:
-    """The error over another; none where there is nothing to see."""
+    """The ratio of two errors; no row if both are invisible."""
     share = float(order.shares[count])
     return 0.0 if share <= NOTHING else share * order.base / max(other, 1e-300)
 
 
 def _over_basic(order: BoneOrder, basic: BoneOrder) -> float:
-    """Beside the basic form with offsets, the worst of three levels; to six digits, which is what float32 has."""
+    """Compared with the basic form with offsets, the worst of three levels; to the six digits of float32."""
     counts = [order.count_for_share(part) for part, _ in PARTS.values()]
     return round(max(_over(order, n, float(basic.shares[n]) * order.base) for n in counts), 6)
 
 
 def _exact_basics(motion: SkinMotion, pairs: Float64, run: FrameRun) -> dict[str, BoneOrder]:
-    """The basic form in its stronger reading: bones that are active have their exact matrices, by who follows how."""
+    """The basic form with exact matrices of active bones, by the rule for inactive bones."""
     forms: dict[str, BoneForm] = {"copies": "copy", "means": "mean", "fitted offsets": "offset"}
     return {words: fit_order(motion, pairs, run, form) for words, form in forms.items()}
 
 
 def _basic_rows(label: str, order: BoneOrder, printed: list[float], exact: dict[str, BoneOrder]) -> list[Row]:
-    """What a quarter of the bones leaves in the basic form: as printed, and with exact active bones; no bounds."""
+    """The residual of the basic form with a quarter of the bones, as printed and with exact active bones; no bounds."""
     count, base = order.count_for_share(0.25), max(order.base, 1e-300)
     shares = {f"{words}, as printed": e / base for words, e in zip(("copies", "means"), printed, strict=True)}
     shares |= {f"{words}, active bones exact": float(basic.shares[count]) for words, basic in exact.items()}
@@ -102,7 +102,7 @@ def _basic_rows(label: str, order: BoneOrder, printed: list[float], exact: dict[
 
 
 def _posed_errors(case: LevelCase, order: BoneOrder, run: FrameRun) -> Float64:
-    """(n+1,) squared errors of posed vertices, in double precision, where 0 … n bones are allowed."""
+    """(n+1,) squared errors of posed vertices, in double precision, with 0 … n active bones."""
     model = case.model
     weights, exact = (
         model.skin.dense(model.n_bones),
@@ -120,23 +120,23 @@ def _posed_errors(case: LevelCase, order: BoneOrder, run: FrameRun) -> Float64:
 
 
 def _unseen(case: LevelCase, order: BoneOrder) -> float:
-    """Squared errors below this are what float32 leaves, or cannot be seen."""
+    """Squared errors below this are rounding of float32, or invisible."""
     return max(NOTHING * order.base, order.samples * (ROUNDING * case.model.diagonal) ** 2)
 
 
 def _disagreement(case: LevelCase, order: BoneOrder, posed: Float64) -> float:
-    """How far stored errors are from those of posed vertices, the worst of all counts."""
+    """The largest deviation of stored errors from those of posed vertices, over all counts."""
     found = order.errors[order.active_counts]
     return float((np.abs(found - posed) / np.maximum(posed, _unseen(case, order))).max())
 
 
 def _rises(case: LevelCase, order: BoneOrder, posed: Float64) -> int:
-    """Counts at which posed vertices are farther off than with one bone less."""
+    """Counts with a larger error of posed vertices than with one bone fewer."""
     return int((np.diff(posed) > AGREEMENT * np.maximum(posed[1:], _unseen(case, order))).sum())
 
 
 def set_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
-    """Small characters beside all sets and all orders of their bones."""
+    """Small characters compared with all sets and all orders of their bones."""
     from osteon_bench.subjects import JointedOptions, make_jointed
 
     models = [(case.name, case.model) for case in cases if case.measured and case.levels.n_ordered <= SMALL]
@@ -164,7 +164,7 @@ def _over_all(model: SkinnedModel) -> tuple[float, float]:
 
 
 def time_rows(run: BenchRun, case: LevelCase) -> list[Row]:
-    """The whole search of a character beside a plain one that poses, in turns; the best of each counts."""
+    """The whole search compared with a direct one that poses, alternately; the fastest of each counts."""
     run.say(f"{case.name}: time of the search")
     motion = read_skin_motion(case.model)
     own, direct = np.inf, np.inf

@@ -1,12 +1,12 @@
-"""Levels in files: Khronos' validator has nothing to say, and three.js plays every level as Osteon computes it.
+"""Levels in files: no messages from Khronos' validator, and three.js evaluates every level as Osteon does.
 
-Of every character these files are judged, as they come, in 16 bits and compressed:
+For every character these files are validated, plain, in 16 bits and compressed:
 
-- the model with its levels: a stock player must show the model, whatever lies beside it;
-- its coarse meshes: what a player of MSFT_lod would show, so the scene of a copy lists their node instead;
+- the model with its levels: a stock player must show the model;
+- its coarse meshes, which a player with MSFT_lod would show: the scene of a copy lists their node instead;
 - every level alone, as `--bake-level` writes it.
 
-Distances are parts of the body's size as it plays. Players that are not installed are missed and left out.
+Distances are fractions of the body's size. Players that are not installed are reported and omitted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ MODEL, COARSE, BAKED = "model with levels", "coarse meshes", "levels alone"
 
 @dataclass(frozen=True, slots=True)
 class LevelFile:
-    """A file, and what a stock player must show of it."""
+    """A file, and the model that a stock player must show."""
 
     kind: str
     form: str
@@ -84,7 +84,7 @@ def file_rows(run: BenchRun) -> list[Row]:
 
 
 def level_files(levels: ModelLevels, folder: Path) -> Iterator[LevelFile]:
-    """Everything that `osteon lod` writes of these levels."""
+    """All files that `osteon lod` writes of these levels."""
     from osteon.lod.model_levels import load_levels, save_levels
 
     for form, options in FORMS.items():
@@ -103,13 +103,13 @@ def level_files(levels: ModelLevels, folder: Path) -> Iterator[LevelFile]:
 
 
 def _stock(model: SkinnedModel) -> SkinnedModel:
-    """As a stock player shows it: by its fallback where it has one."""
+    """The model as a stock player shows it: with its fallback, if any."""
     fallback = model.character.fallback
     return model if fallback is None else model.with_character(deformer=LinearBlend(fallback), fallback=None)
 
 
 def _at_rest(model: SkinnedModel) -> SkinnedModel:
-    """Without what displaces its rest pose: no channel of a file moves that of coarse meshes."""
+    """The model without displacements: no channel of a file animates those of coarse meshes."""
     animation = Animation(model.track, model.clips)
     return SkinnedModel(replace(model.character, displacements=()), animation)
 
@@ -125,7 +125,7 @@ def _coarse_nodes(path: Path) -> list[int]:
 
 
 def show_node(path: Path, node: int, out: Path) -> Path:
-    """A copy of a .gltf whose scene shows this node in place of the model's own."""
+    """A copy of a .gltf whose scene shows this node in place of the model."""
     root = _root(path)
     root["scenes"][0]["nodes"] = [node if n == 0 else n for n in root["scenes"][0]["nodes"]]
     out.write_text(json.dumps(root), encoding="utf-8")
@@ -133,7 +133,7 @@ def show_node(path: Path, node: int, out: Path) -> Path:
 
 
 def _lost(levels: ModelLevels, folder: Path) -> int:
-    """Levels and arrays that a file gives back otherwise than they were."""
+    """Levels and arrays that change when a file is read back."""
     from osteon.lod.model_levels import load_levels, save_levels
 
     save_levels(levels, folder / "levels.npz")
@@ -179,7 +179,7 @@ def _three_rows(run: BenchRun, files: dict[str, list[LevelFile]]) -> list[Row]:
 
 
 def measure_file(file: LevelFile, player: WebPlayer) -> float:
-    """How far the player is off at most, as a part of the body's size."""
+    """The largest deviation of the player, as a fraction of the body's size."""
     player.open(file.path, eight_influences=file.shown.skin.n_influences > 4)
     play: Play = player.corners
     corners = match_corners(play(0, [0.0])[0], pose_frames(file.shown, 0, 1)[0], file.shown.faces)

@@ -1,19 +1,18 @@
-"""Rows about fewer triangles: how far a level's surface is from its source as it moves, beside fast-simplification.
+"""Rows about fewer triangles: distance of a level's moving surface from its source, compared with fast-simplification.
 
-    mean = half of the mean distance of the level's places from the source, and half of that of the source's from the
-    level's surface, over all frames; worst = the largest of all. In percent of the diagonal.
+    mean = half of the mean distance of the level's points from the source, plus half of that of the source's points
+    from the level, over all frames; worst = the largest distance. In percent of the diagonal.
 
-Places are the vertices of each surface, or points spread evenly over its area, which see what lies between vertices.
-Frames are those that show a pose of their own. The peer (bench/mesh_peer.py) is the best of all its options, chosen
-apart for each figure that it is compared by.
+Points are the vertices of each surface, or samples spread evenly over its area, which cover the space between vertices.
+Frames with equal poses count once. The peer (mesh_peer.py) uses its best options, chosen separately for each figure.
 
-The horse has 30 flexible bones of its own fit, one thread simplifies it. Characters of others go to a quarter of their
-triangles, for information.
+The horse has 30 fitted flexible bones and is simplified on one thread. Third-party characters are simplified to a
+quarter of their triangles, for information.
 
-Notes, horse, 2,099 triangles both. By vertices: mean .038, worst .49, fast-simplification .059 (agg 4, borders kept)
-and .96; at its default, agg 7, .069. By places spread evenly: .039 and .48 beside .068 and 1.18. Levels that are not
-fitted to the source: .053 and .042. Characters of others, evenly, over the peer: CesiumMan .19, Soldier .65, FpsArms
-.80; Fox, 576 triangles to 144, 1.35: there seams of its texture stay, which the peer has none of.
+Notes, horse, 2,099 triangles both. At vertices: mean .038, worst .49, fast-simplification .059 (agg 4, borders kept)
+and .96; at its default, agg 7, .069. At even samples: .039 and .48, compared with .068 and 1.18. Levels that are not
+fitted to the source: .053 and .042. Third-party characters, even samples, over the peer: CesiumMan .19, Soldier .65,
+FpsArms .80; Fox, 576 triangles to 144, 1.35: its texture seams are kept, which the peer ignores.
 """
 
 from __future__ import annotations
@@ -39,26 +38,26 @@ from osteon_bench.run import BenchRun, horse_or_fox
 
 __all__ = ["Apart", "mesh_rows", "surface_apart"]
 
-#: The horse: its bones, frames of a pose of their own, and the triangles that are left of 16,843.
+#: The horse: bones, distinct frames, and remaining triangles of 16,843.
 BONES, FRAMES, TRIANGLES = 30, 24, 2100
-#: Percent of the diagonal, the part of the peer's mean that may be left, seconds.
+#: Percent of the diagonal, largest fraction of the peer's mean, seconds.
 MEAN, WORST, OF_PEER, SECONDS = 0.056, 0.8, 0.65, 30.0
-#: Of subjects without bounds: the part of the triangles that is left, and frames.
+#: Of subjects without bounds: the fraction of remaining triangles, and frames.
 PART, FEWER_FRAMES = 0.25, 12
-#: Points that are spread over a surface.
+#: Number of samples on a surface.
 SPREAD = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How far two surfaces are from each other, in percent of the diagonal."""
+    """Distance between two surfaces, in percent of the diagonal."""
 
     mean: float
     worst: float
 
 
 def mesh_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
-    """The horse, and characters of others."""
+    """The horse, and third-party characters."""
     if not has_peer():
         run.miss("fast-simplification: not installed; get it with the extra [bench]")
     sequence = horse_or_fox(run)
@@ -72,7 +71,7 @@ def mesh_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
 
 
 def _sequence_rows(sequence: MeshSequence) -> list[Row]:
-    """The horse with its bounds; what stands in for it has none."""
+    """The horse with its bounds; its substitute has none."""
     from osteon.pipeline.skin import skin_sequence
 
     distinct = distinct_poses(pose_distances(sequence))
@@ -102,7 +101,7 @@ def _sequence_rows(sequence: MeshSequence) -> list[Row]:
 
 
 def _character_rows(case: LevelCase) -> list[Row]:
-    """A character of others at a quarter of its triangles, beside the peer, without bounds."""
+    """A third-party character with a quarter of its triangles, compared with the peer, without bounds."""
     model, frames = case.model, np.sort(choose_frames(case.model, FEWER_FRAMES))
     count = round(PART * len(model.faces))
     level = simplify_model(model, triangles=[count]).levels[0].model
@@ -133,7 +132,7 @@ def _beside(label: str, how: str, own: Apart, best: tuple[Apart, ...], bound: fl
 
 
 def surface_apart(one: SkinnedModel, other: SkinnedModel, frames: Int32, *, evenly: bool) -> Apart:
-    """Two models of the same motion in some frames, both ways."""
+    """Symmetric distance of two models of the same motion in some frames."""
     posed = [pose_frames(model.take_frames(frames)).astype(np.float64) for model in (one, other)]
     percent, means, worst = 100 / (one.diagonal or 1.0), [], 0.0
     for here, there in ((0, 1), (1, 0)):
@@ -158,7 +157,7 @@ def _vertices(model: SkinnedModel) -> tuple[Int32, Float64]:
 
 
 def _spread(model: SkinnedModel) -> tuple[Int32, Float64]:
-    """(n,3) corners and shares of points that lie evenly on the surface at rest."""
+    """(n,3) corners and barycentric coordinates of even samples on the surface at rest."""
     a, b, c = (model.rest[model.faces[:, e]].astype(np.float64) for e in range(3))
     areas = np.cumsum(np.linalg.norm(np.cross(b - a, c - a), axis=1))
     rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
-"""Rows about levels in the page: what preparing matrices costs there, in the page of view_pages/levels.mjs.
+"""Rows about levels in the page: the cost of preparing matrices, in the page of view_pages/levels.mjs.
 
-Interpolation, kinematics and palette of a crowd run in the page's script, for active bones only: who follows is moved
-by a constant where a vertex reads it, so that nothing is prepared for it.
+Interpolation, kinematics and palette of a crowd run in the page's script, for active bones only: the constant offset of
+a following bone is applied where a vertex reads it.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ __all__ = ["page_rows"]
 
 #: Time with a quarter of the bones over that with all.
 COST = 0.35
-#: Characters; rounds, of which the best counts; how often each of them prepares all.
+#: Characters; rounds, of which the fastest counts; repetitions per round.
 CROWD, ROUNDS, TIMES = 256, 20, 16
 PARTS = (0.25, 0.5, 1.0)
 
 
 def page_rows(run: BenchRun, case: LevelCase) -> list[Row]:
-    """What a crowd of a character costs in the page with a quarter, half and all of its bones."""
+    """The cost of a crowd in the page with a quarter, half and all of its bones."""
     lacking = lacking_tools()
     for line in lacking:
         run.miss(line)
     if lacking:
         return []
     run.say(f"{case.name}: preparing matrices in the page")
-    # A thread of its own: playwright leaves an event loop there, in which nobody else could start one.
+    # A separate thread: playwright keeps an event loop running, and a thread can run only one.
     with ThreadPoolExecutor(1) as thread:
         quarter, half, whole = thread.submit(_measure, case.model, case.levels).result()
     label = f"{case.name}, page"
@@ -51,7 +51,7 @@ def page_rows(run: BenchRun, case: LevelCase) -> list[Row]:
 
 
 def _measure(model: SkinnedModel, skin: ProgressiveSkin) -> list[dict[str, Any]]:
-    """Of every part of the bones: ms of preparing, bytes of a picture, and how many bones these are."""
+    """For every fraction of the bones: ms of preparation, bytes per picture, and number of bones."""
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, served_folder(Path(name)) as address:
         folder = Path(name)
         sorted_model = SkinnedModel(with_slots(model.character, skin.blends.skin), model.animation)

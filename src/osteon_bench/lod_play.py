@@ -1,4 +1,4 @@
-"""Rows about playing levels: what preparing matrices costs, and how far vertices go as the level moves."""
+"""Rows about playing levels: the cost of preparing matrices, and the motion of vertices as the level changes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["largest_pop", "play_rows", "pop_rows"]
 
 #: Time with a quarter of the bones over that with all; characters of fewer bones are mostly overhead.
 COST, LEAST_BONES = 0.35, 12
-#: Characters that are prepared by a call, each at a time of its own, and how often that is timed; the best counts.
+#: Characters prepared per call, each at its own time, and number of repetitions; the fastest counts.
 CROWD, RUNS = 256, 60
-#: Where the level moves by 1 % of a step, and frames of a clip in which that is looked at.
-UNSEEN = 1e-6  # ways below this part of the diagonal are rounding
+#: Positions of the level that move by 1 % of a step, and measured frames of a clip.
+UNSEEN = 1e-6  # displacements below this fraction of the diagonal are rounding
 STEPS, FRAMES = ((0.0, 0.01), (0.5, 0.51), (0.99, 1.0)), 6
 
 
 def play_rows(run: BenchRun, case: LevelCase) -> list[Row]:
-    """Interpolation, kinematics and palette of a crowd with a quarter, half and all of the bones, in turns."""
+    """Interpolation, kinematics and palette of a crowd with a quarter, half and all of the bones, alternately."""
     if case.levels.n_ordered < LEAST_BONES:
         return []
     run.say(f"{case.name}: preparing matrices")
@@ -44,7 +44,7 @@ def _nanoseconds(case: LevelCase, seconds: float) -> float:
 
 
 def _clip_seconds(case: LevelCase, number: int) -> Float64:
-    """(3,) the best times of a quarter, half and all of the bones, taken in turns."""
+    """(3,) the fastest times of a quarter, half and all of the bones, measured alternately."""
     order, clip = case.levels.orders[number], case.model.clips[number]
     keys = local_keys(case.model, order, clip.start, clip.stop)
     players = [LevelPlayer(keys, order, plan_level(order, order.count_for_share(part))) for part in (0.25, 0.5, 1.0)]
@@ -59,7 +59,7 @@ def _clip_seconds(case: LevelCase, number: int) -> Float64:
 
 
 def pop_rows(case: LevelCase) -> list[Row]:
-    """How far a vertex goes for 1 % of a step from one bone to the next, over 1 % of the largest way of that step."""
+    """The displacement of a vertex for 1 % of a step between two counts, over 1 % of the largest of the whole step."""
     number = int(np.argmax([order.base for order in case.levels.orders]))
     order, clip = case.levels.orders[number], case.model.clips[number]
     frames = np.unique(np.linspace(clip.start, clip.stop - 1, FRAMES).round().astype(np.int64))
@@ -84,7 +84,7 @@ def pop_rows(case: LevelCase) -> list[Row]:
 
 
 def largest_pop(posed: Callable[[float], Float64], count: int, seen: float) -> float:
-    """The largest way of a vertex for 1 % of the step to the next count, over 1 % of the largest way of that step."""
+    """The largest displacement for 1 % of the step to the next count, over 1 % of the largest of the whole step."""
     largest = _way(posed(count), posed(count + 1))
     if largest <= seen:
         return 0.0

@@ -1,6 +1,6 @@
-"""What progressive hierarchies are measured by: the paper's basic form as printed, all sets of bones, and plain posing.
+"""References for progressive hierarchies: the paper's basic form as printed, all sets of bones, and direct posing.
 
-The basic form keeps the parents of the rig, and its kinematics is taken literally: an active bone has its own local
+The basic form keeps the parents of the rig, and its kinematics is used literally: an active bone has its own local
 transformation, an inactive one the identity (copy) or the mean over the clip, and each is multiplied with its parent's
 matrix, exact or not. At each step the bone is added that lowers the error most.
 """
@@ -57,14 +57,14 @@ def literal_basic_error(motion: SkinMotion, pairs: Float64, run: FrameRun, count
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """The errors of all sets of active bones, and what no order can be better than."""
+    """The errors of all sets of active bones, a lower bound of all orders."""
 
     sets: Float64  # (n,) the least error of 0 … n-1 active bones, in units of the body
-    orders: float  # of the order that is closest to these at some counts: how many times as much, at the worst of them
+    orders: float  # of the order that is closest to these at some counts: the largest ratio of errors
 
 
 def exhaust(problem: MergeProblem, counts: set[int]) -> Exhausted:
-    """All sets of bones, and by these all orders, judged at some counts."""
+    """All sets of bones, and from these all orders, compared at some counts."""
     n = problem.n_bones
     errors = {s: _set_error(problem, s) for count in range(n) for s in map(frozenset, combinations(range(n), count))}
     least = np.array([min(e for s, e in errors.items() if len(s) == count) for count in range(n)])
@@ -91,7 +91,7 @@ def _set_error(problem: MergeProblem, active: frozenset[int]) -> float:
 
 @kernel_as_met
 def _sum_pairs(transforms: Float64, owners: Int64, holds: Float64, wrong: Float64, parent: int, out: Float64) -> None:
-    """out (b,3,4): what the offset of every bone on a parent is fitted to, sums over all of its vertices and frames."""
+    """out (b,3,4): the sums over vertices and frames to which the offset of every bone on a parent is fitted."""
     out[:] = 0.0
     aim = np.empty(3)
     for v in range(owners.shape[0]):
@@ -137,10 +137,10 @@ def _pose_pairs(
 
 
 def direct_search_seconds(motion: SkinMotion, parents: int) -> float:
-    """What a plain backward search would take that sums over vertices and frames for each pair of bones.
+    """The estimated time of a backward search that sums over vertices and frames for each pair of bones.
 
-    Its first step is timed for some of the parents. Step k has n - k of them, and each meets all slots of all vertices
-    once to fit the offsets and once to pose. Clips are searched one after the other, so frames add up.
+    Its first step is timed for some of the parents. Step k has n - k of them, and each processes all slots of all
+    vertices once to fit the offsets and once to pose. Clips are searched one after the other, so frames add up.
     """
     n = motion.n_bones
     wrong = np.zeros((len(motion.transforms), motion.n_vertices, 3))
@@ -152,7 +152,7 @@ def direct_search_seconds(motion: SkinMotion, parents: int) -> float:
 
 
 def _direct_step(motion: SkinMotion, transforms: Float64, wrong: Float64, parent: int) -> Float64:
-    """(b,) by how much the error rises if each bone follows one parent."""
+    """(b,) the increase of the error if each bone follows one parent."""
     sums, costs, offsets = np.empty((motion.n_bones, 3, 4)), np.empty(motion.n_bones), identity(motion.n_bones)
     _sum_pairs(transforms, motion.owners, motion.holds, wrong, parent, sums)
     offsets[..., :3] = nearest_rotation(sums[..., :3])

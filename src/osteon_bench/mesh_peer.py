@@ -1,17 +1,17 @@
-"""fast-simplification (MIT, PyPI, extra `[bench]`) as a simplifier of skins, and a search for what it does best.
+"""fast-simplification (MIT, PyPI, extra `[bench]`) as a simplifier of skins, and a search for its best options.
 
-It simplifies the rest pose by quadrics and knows no weights. These come from the closest point of the rest surface:
-those of its three corners, mixed as the point lies between them, of which as many stay as a vertex had.
+It simplifies the rest pose by quadrics without weights. Weights are transferred from the closest point of the rest
+surface: those of its three corners, interpolated, and reduced to the number of influences that a vertex had.
 
-Its author's options, all of which are tried:
+Its options, all of which are tried:
 
 | fast-simplification | here |
 | --- | --- |
-| agg, 0 … 10: how steeply its threshold rises | `AGGRESSIVE`; below 3 the horse keeps more than it may |
+| agg, 0 … 10: growth of its threshold | `AGGRESSIVE`; below 3 the horse keeps too many triangles |
 | preserve_border | both |
-| lossless | no: it leaves nearly all triangles |
+| lossless | no: it keeps nearly all triangles |
 
-Vertices that files hold twice, at seams, are one for it: else every seam would be a border and tear.
+Duplicate vertices at seams are welded first, else every seam would be a border and tear.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AGGRESSIVE = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0)
 
 @dataclass(frozen=True, slots=True)
 class PeerLevel:
-    """What fast-simplification made of a model with one choice of its options."""
+    """The result of fast-simplification for one choice of options."""
 
     words: str
     model: SkinnedModel
@@ -50,7 +50,7 @@ def has_peer() -> bool:
 
 
 def peer_levels(source: SkinnedModel, triangles: int) -> Iterator[PeerLevel]:
-    """Every choice of options that leaves no more triangles than these."""
+    """Every choice of options that reaches the number of triangles."""
     import fast_simplification
 
     first, same = weld_points(source.rest + np.float32(0))

@@ -1,7 +1,7 @@
-"""Table 1 of Skinning Mesh Animations for the sequences that are there, the paper's figures beside ours.
+"""Table 1 of Skinning Mesh Animations for the available sequences, with the paper's figures.
 
-The paper preset is held to 1.1 times the paper's error with NNLS weights, and to its number of bones and near-rigid
-fraction; the default preset, at the paper's number of bones, to ceilings of its own, also with ten corrections (the
+The paper preset is bounded by 1.1 times the paper's error with NNLS weights, and by its number of bones and near-rigid
+fraction; the default preset, at the paper's number of bones, by its own ceilings, also with ten corrections (the
 figures in brackets in the table).
 """
 
@@ -21,14 +21,14 @@ __all__ = ["TABLE", "PaperRow", "bench_paper"]
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """A row of table 1 (eps = 0.05, at most 4 influences) and what is asked of us beside it."""
+    """A row of table 1 (eps = 0.05, at most 4 influences), and our bounds."""
 
     bones: int
     near_rigid: float
     errors: dict[tuple[BoneType, WeightMethod], float]  # E %, without corrections
-    corrected: dict[tuple[BoneType, WeightMethod], float | None]  # E % at rank 10; None: the paper gives none
+    corrected: dict[tuple[BoneType, WeightMethod], float | None]  # E % at rank 10; None: not in the paper
     bone_range: tuple[float, float]
-    near_rigid_slack: float | None  # None: not held to the paper's
+    near_rigid_slack: float | None  # None: not bounded by the paper's
     ceilings: dict[BoneType, float]  # E % of the default preset at `bones`
     corrected_ceiling: float  # the same at rank 10, flexible
 
@@ -90,16 +90,16 @@ TABLE = {
 
 #: The rank of the figures in brackets.
 RANK = 10
-#: What a model cut to rank 0 may lose against the ceiling of a model fitted without corrections.
+#: Largest ratio of a model truncated to rank 0 to the ceiling of a model fitted without corrections.
 CUT_SLACK = 1.1
-#: E % that as many corrections as frames may leave.
+#: Largest E % with as many corrections as frames.
 FULL_RANK_CEILING = 1e-3
 #: The paper's own error may be missed by this factor.
 SLACK = 1.1
 
 
 def bench_paper(run: BenchRun) -> list[Row]:
-    """Rows for every sequence of the table that is there."""
+    """Rows for every available sequence of the table."""
     rows: list[Row] = []
     for name in TABLE:
         sequence = find_sequence(run, name)
@@ -161,7 +161,7 @@ def _default_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]
 
 
 def _corrected_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
-    """Rank 10, its cut to rank 0, the largest rise from one rank to the next, and full rank."""
+    """Rank 10, its truncation to rank 0, the largest increase from one rank to the next, and full rank."""
     from osteon.pipeline.skin import skin_sequence
 
     row = TABLE[name]

@@ -1,8 +1,8 @@
 """Osteon against Dem Bones on the same arrays, bones, influences and threads.
 
-On the horse in turn, three times each, at Dem Bones' defaults; there and on two more sequences also at its most
-accurate, which is what a search over its own options found (bench/dem_bones.py). `--search` searches anew, for an hour
-or so, prints all that was tried, and compares with the best of what it finds and what was found before.
+On the horse alternately, three times each, with Dem Bones' defaults; there and on two more sequences also with its most
+accurate options, found by a search (dem_bones.py). `--search` repeats the search, which takes about an hour, prints all
+trials, and compares with the best of the new and the earlier options.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ BOUNDS: dict[BoneType, tuple[float, float, float]] = {
     "flexible": (0.33, 0.40, 0.55),
 }
 CONDITIONING = 0.25
-#: What the options found before may lose against those that a new search finds.
+#: Largest error of the earlier options over that of a new search.
 FOUND_BEFORE = 1.01
-#: As many influences as Dem Bones has by default.
+#: The default number of influences of Dem Bones.
 MANY = 8
 
 
 def bench_peers(run: BenchRun) -> list[Row]:
-    """Rows for three sequences, for a bent cylinder, and for a first run that has to compile."""
+    """Rows for three sequences, for a bent cylinder, and for a first run that compiles."""
     os.environ.setdefault("OMP_NUM_THREADS", str(run.threads))
     peer = find_spec("py_dem_bones") is not None
     if not peer:
@@ -73,7 +73,7 @@ def bench_peers(run: BenchRun) -> list[Row]:
 
 
 def _cylinder_rows(run: BenchRun, bends: int, peer: bool) -> list[Row]:
-    """As many bones as asked for, and the error that they leave."""
+    """The requested number of bones, and their error."""
     from osteon.synth.baked import bake_cylinder
 
     sequence, asked = bake_cylinder(bends).sequence, bends + 1
@@ -95,7 +95,7 @@ def _case(run: BenchRun, name: str) -> str:
 
 
 def _horse_rows(run: BenchRun, sequence: MeshSequence, peer: bool) -> list[Row]:
-    """Time and error, and how well-conditioned flexible bones are."""
+    """Time and error, and the conditioning of flexible bones."""
     case = _case(run, "horse")
     best, searched = _most_accurate(run, "horse", sequence) if peer else (DEFAULTS, [])
     fits = _take_turns(run, sequence, peer)
@@ -116,7 +116,7 @@ def _horse_rows(run: BenchRun, sequence: MeshSequence, peer: bool) -> list[Row]:
 
 
 def _take_turns(run: BenchRun, sequence: MeshSequence, peer: bool) -> dict[str, list[PeerFit]]:
-    """Several fits of each, in turn, so that a busy moment of the machine meets all of them."""
+    """Several fits of each, alternately, so that load on the machine affects all of them."""
     fit: dict[str, Callable[[], PeerFit]] = {
         kind: partial(_run_osteon, sequence, kind, run.threads, BONES["horse"]) for kind in BOUNDS
     }
@@ -146,7 +146,7 @@ def _ratio_rows(case: str, seconds: dict[str, float], errors: dict[str, float]) 
 
 
 def _accuracy_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
-    """Errors alone, a fit each."""
+    """Errors only, one fit each."""
     case, bones = _case(run, name), BONES[name]
     best, searched = _most_accurate(run, name, sequence)
     run.say(f"{name}, Dem Bones at its defaults and at its most accurate: {best.text()}")
@@ -174,7 +174,7 @@ def _option_rows(case: str, best: DemBonesOptions) -> list[Row]:
 
 
 def _most_accurate(run: BenchRun, name: str, sequence: MeshSequence) -> tuple[DemBonesOptions, list[Row]]:
-    """The options of least error: those found before, or with `--search` the better of these and new ones."""
+    """The options of least error: the stored ones, or with `--search` the better of these and new ones."""
     before = MOST_ACCURATE[name]
     if not run.search:
         return before, []
@@ -199,7 +199,7 @@ def _most_accurate(run: BenchRun, name: str, sequence: MeshSequence) -> tuple[De
 
 
 def _options(bone_type: BoneType, threads: int, bones: int) -> SkinOptions:
-    """Positions alone, as the peer fits them; what shading adds is in `bench shading`."""
+    """Positions only, as the peer fits them; shading is measured by `bench shading`."""
     return SkinOptions(bones=bones, bone_type=bone_type, influences=INFLUENCES, threads=threads, shading=0.0)
 
 
@@ -218,7 +218,7 @@ def _conditioning(sequence: MeshSequence, threads: int) -> float:
 
 
 def _first_run_rows(run: BenchRun) -> list[Row]:
-    """Seconds of `osteon demo` in a process of its own, with an empty kernel cache and with the one it left."""
+    """Seconds of `osteon demo` in a separate process, with an empty kernel cache and with a full one."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(folder) / "cache")}

@@ -1,4 +1,4 @@
-"""Meshes and moderate poses for `osteon bench simplex`: meshes with skeletons, each joint turned as a body would."""
+"""Meshes and moderate poses for `osteon bench simplex`: meshes with skeletons and natural joint rotations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PoseCase:
 
 
 def turn_joints(skeleton: StickSkeleton, turns: Turns) -> PoseTrack:
-    """One pose: each named joint turns all that hangs on it."""
+    """One pose: each named joint rotates its descendants."""
     number = {name: j for j, name in enumerate(skeleton.names)}
     matrices = {
         number[name]: rotation_from_axis_angle(np.array(axis), np.radians(degrees))
@@ -48,7 +48,7 @@ def turn_joints(skeleton: StickSkeleton, turns: Turns) -> PoseTrack:
 
 
 def bent_pose(skeleton: StickSkeleton, degrees: float, seed: int, *, flat: bool = False) -> PoseTrack:
-    """Every joint that carries something is turned by `degrees` about some axis across its bone, to either side."""
+    """Every joint with children is rotated by `degrees` about an axis across its bone, in either direction."""
     rng = np.random.default_rng(seed)
     tree, turns = skeleton.tree, {}
     for j in np.flatnonzero(tree.above >= 0).tolist():
@@ -59,7 +59,7 @@ def bent_pose(skeleton: StickSkeleton, degrees: float, seed: int, *, flat: bool 
     return PoseTrack(joints[None], rotations=rotations[None])
 
 
-#: The armadillo of both files stands along y and looks along +z or -z; joint names are the same.
+#: In both files the armadillo is upright along y and faces +z or -z; joint names are the same.
 ARMADILLO: dict[str, Turns] = {
     "wave": {"joint11": (Z, 40), "joint12": (X, -35), "joint8": (Z, 25), "l_wrist": (Z, 20), "joint3": (Y, 20)},
     "step": {"joint14": (X, 35), "joint15": (X, -40), "joint18": (X, -25), "joint19": (X, -20), "joint1": (Y, 15)},
@@ -67,7 +67,7 @@ ARMADILLO: dict[str, Turns] = {
     "look": {"joint1": (Y, 20), "joint2": (Y, 15), "joint3": (Y, 25), "joint8": (Y, -20), "joint11": (Y, 20)},
 }
 
-#: A gingerbread man, seen from the front; drawn by us over the picture.
+#: A skeleton of the gingerbread man, drawn by us, seen from the front.
 WOODY = StickSkeleton(
     np.array(
         [[178, 140, 0], [175, 245, 0], [168, 292, 0], [166, 385, 0], [112, 245, 0], [62, 245, 0], [18, 243, 0],
@@ -100,7 +100,7 @@ FILES = (
 
 
 def load_pose_cases(run: BenchRun) -> list[PoseCase]:
-    """All cases whose files lie in `meshes` beside the folder of sequences; the others are missed."""
+    """All cases whose files are in `meshes` beside the folder of sequences; the others are reported as missing."""
     folder = run.data.parent / "meshes"
     found = []
     for name, mesh, sticks in FILES:

@@ -1,4 +1,4 @@
-"""The record of a bench: one CSV file in long form, a line a figure, to which every run appends its block."""
+"""The record of a benchmark: one CSV file in long form, one line per figure, to which every run appends."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _KINDS: dict[str, BoundKind] = {"max": "max", "min": "min"}
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """What one run measured."""
+    """The figures of one run."""
 
     stamp: RunStamp
     rows: tuple[Row, ...]
 
 
 def record_path(folder: Path, name: str) -> Path:
-    """The file of a bench in a folder of records."""
+    """The file of a benchmark in a folder of records."""
     return folder / f"{name}.csv"
 
 
 def check_record(path: Path) -> None:
-    """Refuse a file that no run can be appended to, before minutes are spent on measuring."""
+    """Refuse a file to which no run can be appended, before the measurement starts."""
     if path.exists():
         _lines(path)
 
@@ -62,7 +62,7 @@ def _cells(stamp: RunStamp, row: Row) -> tuple[str, ...]:
 
 
 def read_record(path: Path) -> list[RecordedRun]:
-    """All runs, oldest first. A run ends where the stamp changes or a figure comes again."""
+    """All runs, oldest first. A run ends where the stamp changes or a figure repeats."""
     if not path.is_file():
         raise InputError(f"'{path}' is not there; `osteon bench {path.stem} --record FOLDER` begins a record")
     runs: list[tuple[RunStamp, dict[tuple[str, str], Row]]] = []

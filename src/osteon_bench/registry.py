@@ -1,4 +1,4 @@
-"""The benches. A new one is a file `NAME.py` of this folder with a function `bench_NAME`, and a line here."""
+"""The benchmarks. A new one is a file `NAME.py` in this folder with a function `bench_NAME`, and a line here."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ __all__ = ["BENCHES", "Bench", "find_bench"]
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What the command line lists of a bench without importing it."""
+    """The summary of a benchmark for the command line, without importing it."""
 
     summary: str
-    options: tuple[str, ...] = ("data", "threads")  # what has an effect on it
+    options: tuple[str, ...] = ("data", "threads")  # options that have an effect
 
 
 BENCHES = {
     "paper": Bench("Table 1 of Skinning Mesh Animations, the paper's figures beside ours"),
     "peers": Bench(
-        "against Dem Bones on the same arrays, bones, influences and threads", ("data", "threads", "search")
+        "comparison with Dem Bones on the same arrays, bones, influences and threads", ("data", "threads", "search")
     ),
     "growth": Bench("time and memory while frames, vertices and bones double", ("threads",)),
-    "files": Bench("size and truth of files, and whether three.js, USD and Khronos' validator agree"),
+    "files": Bench("size and accuracy of files, and agreement of three.js, USD and Khronos' validator"),
     "shading": Bench(
-        "shading as players show it, with normals in the fit and corrections of their own",
+        "shading as players show it, with normals in the fit and corrections of normals",
         ("data", "threads", "against"),
     ),
     "engines": Bench("scaled bones: error and time, and default files in every engine that is installed"),
-    "engine-normals": Bench("by which matrix players turn normals, and which morph targets of normals they show", ()),
+    "engine-normals": Bench("how players transform normals, and which morph targets of normals they support", ()),
     "seen": Bench("pictures by three.js of files and of their sources, and FLIP between them; Dem Bones, textures"),
     "simplex": Bench("posing by a skeleton: Table 1 of Simplex Transformations, exactness, flips", ("data",)),
-    "eigenskin": Bench("corrections that follow joints: simulated hands in poses seen and unseen, cost, players"),
+    "eigenskin": Bench("corrections driven by joints: simulated hands in training and validation poses, cost, players"),
     "elastic": Bench("simulated flesh: exactness, balance, inversions, load steps, time; a beam against CalculiX"),
     "deformers": Bench("families of deformers: a twisted bar, agreement with the paper, error and cost"),
-    "rig": Bench("skeletons from meshes alone, against the rigs that moved them; articulated against free bones"),
-    "rig-kept": Bench("characters with --rig: what three.js and their JSON show of them before and after", ("data",)),
-    "compare": Bench("models on poses that they have not seen; closest points against libigl"),
+    "rig": Bench("recovered skeletons against the rigs that moved the mesh; articulated against free bones"),
+    "rig-kept": Bench("characters before and after --rig, in three.js and as JSON", ("data",)),
+    "compare": Bench("models on unseen poses; closest points against libigl"),
     "lod": Bench(
-        "fewer bones, blends and triangles: what is left of the error, cost of the search and of levels, no pops",
+        "fewer bones, blends and triangles: error, cost of the search and of levels, no pops",
         ("data",),
     ),
-    "fuzz": Bench("damaged files: inputs, lines run, crashes and hangs of every reader", ("threads", "inputs")),
+    "fuzz": Bench("damaged files: inputs, line coverage, crashes and hangs of every reader", ("threads", "inputs")),
     "faults": Bench("kills and power cuts: what six commands leave, and whether the next run continues", ("inputs",)),
-    "firstrun": Bench("what compiling costs the first run, beside another checkout", ("against",)),
-    "strangers": Bench("files that others made: read, skinned, played, and skinned again on their own rigs"),
+    "firstrun": Bench("compile time of the first run, compared with another checkout", ("against",)),
+    "strangers": Bench("third-party files: read, skinned, played, and skinned again on their own rigs"),
     "view": Bench("the page: a crowd against streamed vertices, its first picture, its bundle"),
 }
 

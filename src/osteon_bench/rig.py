@@ -1,7 +1,8 @@
-"""Skeletons from mesh sequences alone, against the rigs that moved them; the articulated form against the free one.
+"""Skeletons recovered from mesh sequences, against the rigs that moved them; the articulated form against the free one.
 
-- Characters whose rig is known, and the cow's joints: precision, recall and neighbours of the joints found
-  matched one to one (`skeleton_score.py`), one tree, constant lengths, joints inside the body.
+- Characters with a known rig, and the cow's joints: precision, recall and neighbours of the recovered joints, matched
+one
+  to one (`skeleton_score.py`); one tree, constant lengths, joints inside the body.
 - Horse and chicken: E of the articulated form over that of free bones; time on the horse over that of `osteon skin`.
 """
 
@@ -33,7 +34,7 @@ BOUNDS = {
     "Fox": (0.75, 0.9, 0.8),
     "cow": (0.85, 0.9, 0.9),
 }
-#: How much lengths may change and how far outside joints may be, in diagonals.
+#: Largest change of lengths and distance of joints outside the body, in diagonals.
 LENGTHS, OUTSIDE = 1e-6, 0.02
 #: E of the articulated form over the free one, by sequence and bones.
 ARTICULATED = {"horse": (25, 1.3), "chicken": (0, 1.5)}
@@ -50,7 +51,7 @@ def bench_rig(run: BenchRun) -> list[Row]:
 
 
 def _against_rig(run: BenchRun, name: str) -> list[Row]:
-    """How close the skeleton is to the one that moved the mesh."""
+    """Score the skeleton against the one that moved the mesh."""
     from osteon.pipeline.skeleton import rig_sequence
 
     known = _cow(run) if name == "cow" else _character(run, name)
@@ -83,7 +84,7 @@ def _character(run: BenchRun, name: str) -> tuple[MeshSequence, TrueSkeleton] | 
 
     path = _characters(run) / f"{name}.glb"
     if not path.is_file():
-        run.miss(f"'{path}' is not there; name the folder beside it with --data")
+        run.miss(f"'{path}' is missing; name the folder beside it with --data")
         return None
     rig = load_model(path)
     assert rig.skeleton is not None
@@ -91,12 +92,12 @@ def _character(run: BenchRun, name: str) -> tuple[MeshSequence, TrueSkeleton] | 
 
 
 def _characters(run: BenchRun) -> Path:
-    """Characters lie beside the sequences."""
+    """The folder of characters beside that of the sequences."""
     return run.data.parent / "characters"
 
 
 def _cow(run: BenchRun) -> tuple[MeshSequence, TrueSkeleton] | None:
-    """The cow, whose file tells its joints; those at which two bones or more meet."""
+    """The cow, with the joints in its file at which two or more bones meet."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -136,7 +137,7 @@ def _outside(sequence: MeshSequence, places: np.ndarray) -> float:
 
 
 def _forms(run: BenchRun, name: str) -> list[Row]:
-    """What constant lengths cost."""
+    """The cost of constant lengths."""
     from osteon.pipeline.skeleton import rig_sequence
 
     sequence = find_sequence(run, name)
@@ -170,7 +171,7 @@ def _shifting_joints(model: SkinnedModel) -> int:
 
 
 def _times(run: BenchRun) -> list[Row]:
-    """Recovery beside a plain skin, in turns."""
+    """The time of recovery and of a skin, measured alternately."""
     from osteon.pipeline.skeleton import rig_sequence
     from osteon.pipeline.skin import skin_sequence
 

@@ -1,10 +1,11 @@
-"""A rig stays a rig: characters before and after `osteon skin --rig`, read by three.js and as plain JSON.
+"""Rigs are preserved: characters before and after `osteon skin --rig`, read by three.js and as plain JSON.
 
-- Frames of a character skinned on it: nodes, tree, order, local rests, inverse bind matrices, names, materials and
-  clips are as they were; the new clip plays what was fitted.
-- Clips without a mesh: not a byte of the JSON's other values or of the buffer differs, and the character's own clips
-  play where they played.
-- The same clips on the character at 0.5, 2 and 100 times its size: it stays as large as it stands.
+- Frames of a character skinned on it: nodes, tree, order, local rest transforms, inverse bind matrices, names,
+materials
+  and clips are unchanged; the new clip is the fitted motion.
+- Clips without a mesh: no byte of the JSON's other values or of the buffer differs, and the character's own clips are
+  unchanged.
+- The same clips on the character at 0.5, 2 and 100 times its size: its size is unchanged.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ __all__ = ["bench_rig_kept"]
 
 CHARACTERS = ("Soldier", "CesiumMan", "Fox", "FpsArms", "RiggedFigure")
 SIZES = (0.5, 2.0, 100.0)
-#: How much larger than at rest a body may be in a clip.
+#: Largest extent of a body in a clip over that at rest.
 LARGEST = 1.5
-#: Frames that are skinned; never as many as the character has, so that motion is found.
+#: Number of skinned frames; different from that of the character, so that the motion is matched.
 FRAMES = 20
 #: Numbers of three.js that differ by less are equal: it computes matrices in double precision from the same floats.
 EQUAL = 1e-6
-#: Where three.js has vertices beside `osteon play`, in diagonals.
+#: Largest deviation of three.js from `osteon play`, in diagonals.
 APART = 1e-4
 MOMENTS = 8
 
@@ -50,7 +51,7 @@ def bench_rig_kept(run: BenchRun) -> list[Row]:
         for name in CHARACTERS:
             path = folder / f"{name}.glb"
             if not path.is_file():
-                run.miss(f"'{path}' is not there; name the folder beside it with --data")
+                run.miss(f"'{path}' is missing; name the folder beside it with --data")
                 continue
             place = Path(scratch) / name
             place.mkdir()
@@ -88,7 +89,7 @@ def _failed(case: str, run: CommandRun) -> Row:
 
 def _save_frames(path: Path, target: Path) -> None:
     from osteon.io import load_model, save_sequence
-    from osteon.io.save.played import played_sequence
+    from osteon.io.save.sequences import played_sequence
 
     model = load_model(path)
     count = FRAMES if model.n_frames != FRAMES else FRAMES - 1
@@ -97,7 +98,7 @@ def _save_frames(path: Path, target: Path) -> None:
 
 
 def _held_rows(case: str, before: dict[str, Any], after: dict[str, Any]) -> list[Row]:
-    """Differences of what three.js holds; clips are compared as far as there were any."""
+    """Differences in three.js; only the original clips are compared."""
     counts = {
         "nodes whose name, parent or order changed": _differing(_tree(before), _tree(after)),
         "nodes whose local rest changed": _differing(_matrices(before["nodes"]), _matrices(after["nodes"])),
@@ -133,7 +134,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _apart(path: Path, player: WebPlayer) -> float:
-    """The last clip in three.js beside what Osteon plays of the file."""
+    """Deviation of the last clip in three.js from `osteon play`."""
     from osteon.deform.pose import pose_frames
     from osteon.io import load_model
 
@@ -146,7 +147,7 @@ def _apart(path: Path, player: WebPlayer) -> float:
 
 
 def _clips(name: str, path: Path, place: Path, player: WebPlayer) -> list[Row]:
-    """The character's clips without its mesh, on itself and on larger and smaller ones."""
+    """The clips of a character without its mesh, on itself and on scaled copies."""
     before = read_plain(path)
     clips, out = place / "clips.glb", place / "appended.glb"
     write_clips_alone(before, clips)

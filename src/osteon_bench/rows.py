@@ -1,4 +1,4 @@
-"""A bench is a list of rows: one figure each, with the bound it must keep."""
+"""The rows of a benchmark: one figure each, with its bound."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Literal
 
 __all__ = ["BoundKind", "Row", "at_least", "at_most", "figure", "to_json"]
 
-#: A figure stays below its bound (max) or above it (min).
+#: Whether a bound is an upper (max) or a lower one (min).
 BoundKind = Literal["max", "min"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure. Without a bound it is there for information, and is always ok."""
+    """One figure. Without a bound it is informative and always ok."""
 
     case: str  # what was measured
-    metric: str  # what of it, with its unit
+    metric: str  # the measured quantity with its unit
     value: float
     bound: float | None
     kind: BoundKind
@@ -48,5 +48,5 @@ def figure(case: str, metric: str, value: float) -> Row:
 
 
 def to_json(name: str, rows: Iterable[Row], run: Mapping[str, str]) -> dict[str, Any]:
-    """The rows of a bench as `--json` writes them; `run` says of which commit they are, when and where."""
+    """The rows of a benchmark for `--json`; `run` holds the commit, date and machine."""
     return {"bench": name, "run": dict(run), "rows": [row.to_json() for row in rows]}

@@ -1,8 +1,8 @@
-"""What is seen of a file beside its source: pictures by three.js, and FLIP between them.
+"""Visible differences between a file and its source: pictures by three.js, and FLIP between them.
 
-For every sequence: plain `osteon skin X -o Y.glb`; the same before normals took part in the fit; Dem Bones with as many
-bones; and a vertex animation texture of as many bytes, and of twice as many (bench/vertex_texture.py). How pictures are
-taken and which pixels count is in bench/seen_pictures.py. The source has its own normals, or smooth ones of each frame.
+For every sequence: plain `osteon skin X -o Y.glb`; the same without normals in the fit; Dem Bones with as many bones;
+and vertex animation textures of as many and of twice as many bytes (vertex_texture.py). The pictures and the pixels
+that count are described in seen_pictures.py. The source has its own normals, or smooth ones of each frame.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from osteon_bench.vertex_texture import TextureBits, VertexTexture, bake_vertex_
 __all__ = ["SEQUENCES", "SeenSubject", "bench_seen", "look_at"]
 
 SEQUENCES = ("horse", "cow", "flag", "clothhorse", "elasticcow", "chicken", "cheburashka")
-#: Built-in subjects that stand in for sequences which are not there.
+#: Built-in substitutes for missing sequences.
 STAND_INS = {"horse": "creature", "flag": "cloth"}
-#: Frames of a sequence that are looked at.
+#: Number of compared frames of a sequence.
 FRAMES = 12
-#: Mean FLIP over that before normals took part, of Dem Bones, and of the texture of twice the bytes.
+#: Mean FLIP over that without normals in the fit, of Dem Bones, and of the texture of twice the bytes.
 OVER_BEFORE, OVER_DEM_BONES, OVER_TEXTURE = 0.4, 1.0, 1.0
 BOUNDED_BEFORE, BOUNDED_TEXTURE = ("flag", "clothhorse"), ("horse", "cow")
-#: Times our bytes that a vertex animation texture gets.
+#: Sizes of vertex animation textures over ours.
 TEXTURES = (1, 2)
 
 
 def bench_seen(run: BenchRun) -> list[Row]:
-    """Rows of every sequence that is there, or of what stands in for it."""
+    """Rows of every available sequence, or of its substitute."""
     reason = lacking_tools()
     if reason:
         run.miss(f"pictures: left out, {reason}")
@@ -64,7 +64,7 @@ def replace_name(sequence: MeshSequence, name: str) -> MeshSequence:
 
 
 def _stand_in(run: BenchRun, name: str) -> MeshSequence | None:
-    """A built-in subject of the same kind; None where there is none."""
+    """A built-in subject of the same kind; None if there is none."""
     from osteon.synth import SUBJECTS
 
     if name not in STAND_INS:
@@ -75,7 +75,7 @@ def _stand_in(run: BenchRun, name: str) -> MeshSequence | None:
 
 @dataclass(frozen=True, slots=True)
 class SeenSubject:
-    """All pictures of a sequence, by what they show, in the same order; and what is known of these."""
+    """All pictures of a sequence by content, in the same order."""
 
     pictures: dict[str, list[Picture]]  # "source", "ours", "before", "Dem Bones", "texture x 1", "texture x 2"
     scores: dict[str, FlipScore]
@@ -115,10 +115,10 @@ def look_at(run: BenchRun, sequence: MeshSequence) -> SeenSubject:
 
 
 def _frames(sequence: MeshSequence) -> list[int]:
-    """One frame at random in each of equal parts, always the same ones.
+    """One random frame in each of equal parts, with a fixed seed.
 
-    Frames at even distances beat with those that a texture keeps at even distances: on clothhorse all of four were kept
-    ones, and a texture of 34 of 53 frames then looked as if it had lost nothing.
+    Evenly spaced frames coincide with those that a texture stores: on clothhorse all four were stored ones, and a
+    texture of 34 of 53 frames then had no visible error.
     """
     parts = np.arange(FRAMES) + np.random.default_rng(0).random(FRAMES)
     return sorted({int(part * sequence.n_frames / FRAMES) for part in parts})
@@ -142,7 +142,7 @@ def _texture_pictures(
     nbytes: int,
     taken: tuple[list[tuple[int, View]], list[Picture]],
 ) -> tuple[FlipScore, VertexTexture, list[Picture]] | None:
-    """The texture of some bytes that is seen least, of 8 or 16 bits per number, and its pictures; None: none fits."""
+    """The texture of some bytes with the least FLIP, of 8 or 16 bits, with its pictures; None if none fits."""
     shots, source = taken
     poses = [surface.at(sequence.frame(f)) for f in range(sequence.n_frames)]
     frames, normals = (np.stack([pose[i] for pose in poses]) for i in range(2))

@@ -1,5 +1,5 @@
-"""The files that `bench seen` looks at: what plain `osteon skin` writes, what it wrote before normals took part in the
-fit, and what Dem Bones finds with as many bones, written by our own writer."""
+"""The files of `bench seen`: plain `osteon skin`, the same without normals in the fit, and Dem Bones with equally many
+bones, written by our writer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["BEFORE", "SeenFiles", "make_files"]
 
-#: Options under which `osteon skin` fits positions alone and stores the normals of the rest pose.
+#: Options with which `osteon skin` fits positions only and stores the normals of the rest pose.
 BEFORE = ("--shading", "0", "--normal-rank", "0", "--normals", "smooth")
 INFLUENCES = 4
 
@@ -53,7 +53,7 @@ def make_files(run: BenchRun, sequence: MeshSequence, folder: Path) -> SeenFiles
 
 
 def _skin(run: BenchRun, source: Path, out: Path, *options: str) -> Path:
-    """A process of its own, as anybody would start it."""
+    """Run `osteon` in a separate process."""
     command = [sys.executable, "-m", "osteon", "skin", str(source), "-o", str(out), "--quiet", *options]
     done = subprocess.run([*command, "--threads", str(run.threads)], capture_output=True, text=True, check=False)
     if done.returncode != 0:

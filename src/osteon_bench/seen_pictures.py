@@ -1,11 +1,11 @@
 """Pictures of a moving surface by three.js in a browser, of its source and of files, and FLIP between them.
 
-All pictures of a frame have the same camera, an orthographic one that holds the source's frame tightly, and the same
-two lights, which are fixed to the camera. A file is played by three.js' own loader and mixer. The source, and what a
-vertex animation texture gives, are drawn as a mesh with their own places and normals and the materials of the file.
+All pictures of a frame have the same orthographic camera, which frames the source tightly, and the same two lights,
+which are fixed to the camera. Files are played by three.js' own loader and mixer. The source and vertex animation
+textures are drawn as meshes with their positions and normals and the materials of the file.
 
-FLIP is taken of pictures on grey, at the 67 pixels per degree that it has by default. Only pixels count that the source
-or the other one covers at all: the background cannot make a figure smaller.
+FLIP is computed on a grey background, at its default of 67 pixels per degree. Only pixels that either picture covers
+count, so the background does not reduce the figure.
 
 Based on: Andersson et al., FLIP: A Difference Evaluator for Alternating Images, 2020 (`flip-evaluator`).
 """
@@ -42,12 +42,12 @@ __all__ = [
     "tight_views",
 ]
 
-#: (SIZE,SIZE,4) as a browser shows it: sRGB, and how much of a pixel is covered.
+#: (SIZE,SIZE,4) as in the browser: sRGB and coverage.
 Picture = NDArray[np.uint8]
 SIZE = 512
-#: From where a frame is seen: ahead to the right and a little above, and behind to the left.
+#: Directions to the camera: front right and slightly above, and back left.
 DIRECTIONS = ((0.75, 0.3, 0.6), (-0.6, 0.35, -0.72))
-#: Part of the picture's half width beyond what it holds.
+#: Margin, as a fraction of half the width of the picture.
 MARGIN = 0.04
 GREY = 0.5
 
@@ -67,21 +67,21 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class FlipScore:
-    """FLIP of the pixels that are covered, over some pictures; 0 is equal, 1 is as different as can be."""
+    """FLIP of the covered pixels over some pictures, from 0 (equal) to 1."""
 
     mean: float
     p99: float  # 99th percentile
 
 
 def lacking_tools() -> str:
-    """Why nothing can be seen here; empty if it can."""
+    """Why pictures cannot be taken here; empty if they can."""
     if find_spec("flip_evaluator") is None:
         return "flip-evaluator is not installed; install the extra osteon[bench]"
     return why_no_browser(["three"])
 
 
 def tight_views(points: FloatArray) -> tuple[View, ...]:
-    """Cameras that hold points (v,3) and hardly more."""
+    """Cameras that frame points (v,3) tightly."""
     views = []
     for direction in DIRECTIONS:
         back = np.array(direction) / np.linalg.norm(direction)
@@ -97,7 +97,7 @@ def tight_views(points: FloatArray) -> tuple[View, ...]:
 
 
 class Studio:
-    """A page of three.js that takes pictures, and a folder for what it fetches."""
+    """A page of three.js that takes pictures, and a folder for the files that it fetches."""
 
     def __init__(self, player: WebPlayer, folder: Path) -> None:
         self._player, self._folder = player, folder
@@ -107,16 +107,16 @@ class Studio:
         self._player.open(path)
 
     def file_picture(self, clip: int, seconds: float, view: View) -> Picture:
-        """The file that is open, at some seconds of a clip."""
+        """A picture of the open file at a time of a clip, in seconds."""
         return _picture(self._player.call("picture", [clip, seconds, view.to_json()]))
 
     def open_surface(self, surface: SeenSurface) -> None:
-        """The surface whose places and normals `surface_picture` gets."""
+        """Set the surface for `surface_picture`."""
         layout, data = surface.packed()
         self._player.call("openSurface", ["/surface.bin", layout], {"surface.bin": self._stored("surface.bin", data)})
 
     def surface_picture(self, places: FloatArray, normals: FloatArray, view: View) -> Picture:
-        """The surface at places (n,3) with normals (n,3)."""
+        """A picture of the surface with positions (n,3) and normals (n,3)."""
         both: Float32 = np.stack([places, normals]).astype("<f4")
         stored = {"pose.bin": self._stored("pose.bin", both.tobytes())}
         return _picture(self._player.call("surfacePicture", ["/pose.bin", view.to_json()], stored))
@@ -129,7 +129,7 @@ class Studio:
 
 @contextmanager
 def open_studio() -> Iterator[Studio]:
-    """A browser for pictures, for as long as the block lasts."""
+    """Start a browser for pictures for the duration of the block."""
     with TemporaryDirectory(prefix="osteon-seen-") as folder, start_players(["three"]) as players:
         yield Studio(players["three"], Path(folder))
 
@@ -143,13 +143,13 @@ def flip_map(source: Picture, other: Picture) -> tuple[Float32, Bool]:
 
 
 def flip_score(pairs: Iterable[tuple[Picture, Picture]]) -> FlipScore:
-    """Of all pairs of a source's picture and another one, pixel by pixel."""
+    """FLIP of all pairs of a source's picture and another one, per pixel."""
     values: Float64 = np.concatenate([found[counted] for found, counted in (flip_map(*pair) for pair in pairs)])
     return FlipScore(float(values.mean(dtype=np.float64)), float(np.percentile(values, 99)))
 
 
 def on_grey(picture: Picture) -> Float32:
-    """(h,w,3) in 0 … 1, as it looks on grey."""
+    """(h,w,3) in 0 … 1, composited on grey."""
     part = picture[..., 3:].astype(np.float32) / 255
     return np.asarray(picture[..., :3] / np.float32(255) * part + GREY * (1 - part), np.float32)
 

@@ -1,7 +1,7 @@
 """The picture of docs/seen.md: `python -m osteon_bench.seen_sheet FILE.png` (scripts/draw-seen).
 
-A row for each of some sequences, in one frame and view: the source, and beside it what is compared with it, each with
-its FLIP map, black where nothing differs.
+One row per sequence, in one frame and view: the source, and the compared pictures, each with its FLIP map (black where
+they are equal).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ ROWS = ("flag", "clothhorse", "horse", "cow")
 COLUMNS = {"ours": "osteon skin", "Dem Bones": "Dem Bones", "texture x 2": "vertex texture, twice the bytes"}
 #: Pixels of a picture's side, and of a line of text.
 CELL, LINE = 190, 22
-#: Colours of the file: a picture of greys needs no more.
+#: Number of colours of the file, enough for a picture of greys.
 COLORS = 160
-#: Which of the pictures of a sequence is drawn, as part of all.
+#: The picture of each sequence, as a fraction of all its pictures.
 SHOT = 0.25
 
 
@@ -64,7 +64,7 @@ def _words(subject: SeenSubject, kind: str) -> str:
 
 
 def _colored(source: Picture, other: Picture) -> NDArray[Any]:
-    """(SIZE,SIZE,3) FLIP from black by red to white, grey where nothing counts."""
+    """(SIZE,SIZE,3) FLIP from black over red to white; grey where no pixel counts."""
     found, counted = flip_map(source, other)
     heat = np.clip(np.stack([2 * found, 2 * found - 0.6, 3 * found - 2], axis=-1), 0, 1)
     return np.where(counted[..., None], heat, GREY)

@@ -1,4 +1,4 @@
-"""A source as a graphics card draws it: one vertex for each place, normal and texture coordinate that meet."""
+"""A source as a graphics card draws it: one vertex per combination of position, normal and texture coordinate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["SeenSurface", "make_surface"]
 
 @dataclass(frozen=True, slots=True)
 class SeenSurface:
-    """What stays the same of it from frame to frame, and how its normals are found."""
+    """The parts that do not change between frames, and the source of its normals."""
 
     vertex: Int32  # (n,) of the sequence
     group: Int32  # (n,) of the source's normals
@@ -29,11 +29,11 @@ class SeenSurface:
     normals: SourceNormals
 
     def at(self, points: FloatArray) -> tuple[Float64, Float64]:
-        """(n,3) places and (n,3) unit normals of a frame of the source (v,3)."""
+        """(n,3) positions and (n,3) unit normals of a frame of the source (v,3)."""
         return np.asarray(points[self.vertex], np.float64), self.normals.at(points)[self.group]
 
     def packed(self) -> tuple[dict[str, object], bytes]:
-        """What the page needs to know, and the numbers that it fetches."""
+        """The description for the page, and the arrays that it fetches."""
         numbers = [self.corners.astype("<u4").tobytes()]
         numbers += [values.astype("<f4").tobytes() for values in (self.uvs, self.colors) if values is not None]
         layout: dict[str, object] = {
@@ -47,8 +47,7 @@ class SeenSurface:
 
 
 def make_surface(sequence: MeshSequence, model: SkinnedModel) -> SeenSurface:
-    """A sequence with its own normals, smooth ones where it has none; triangles and primitives as a model's file has
-    them."""
+    """A sequence with its own normals, or smooth ones; triangles and primitives as in the model's file."""
     layout, normals = lay_out_mesh(model), source_normals_of(sequence)
     order = layout.triangles
     faces, groups, uvs = sequence.faces[order], normals.of_corner[order], sequence.asset.uvs

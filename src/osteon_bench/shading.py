@@ -1,8 +1,8 @@
-"""Shading as players show it: mean degrees, E beside it, with and without corrections of normals, and what it costs.
+"""Shading as players show it: mean degrees and E, with and without corrections of normals, and their cost.
 
-Each case is fitted twice: positions alone (`--shading 0`, the fit of the paper and of the versions before) and with
-normals. Angles are means over all normals and all frames (`measure/shading.py`). Time is that of whole commands, taken
-in turns: processor seconds of `osteon skin` over those with `--shading 0`.
+Each case is fitted twice: positions only (`--shading 0`, the fit of the paper and of earlier versions) and with
+normals. Angles are means over all normals and all frames (`measure/shading.py`). Times are of whole commands, measured
+alternately: processor seconds of `osteon skin` over those with `--shading 0`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from osteon_bench.run import BenchRun, find_sequence
 
 __all__ = ["CASES", "Case", "bench_shading"]
 
-#: Frames that are compared: all of them.
+#: Compared frames: all.
 ALL_FRAMES = 1_000_000
-#: What a whole command may take over one that fits positions alone, and runs of each.
+#: Largest time of a command over one that fits positions only, and runs of each.
 MOST_TIME, RUNS = 1.25, 3
-#: Part of a compressed file that five targets of normals may take.
+#: Largest fraction of a compressed file for five targets of normals.
 MOST_BYTES = 0.25
-#: Five targets of normals: the sequences whose files are weighed.
+#: Sequences whose files with five targets of normals are measured.
 WEIGHED = ("horse", "flag")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A sequence, the bones it is fitted with, and what must hold; None: only told."""
+    """A sequence, its number of bones, and its bounds; None: no bound."""
 
     name: str
     bones: int
@@ -41,10 +41,10 @@ class Case:
     shading: float  # --shading
     degrees: float | None = None  # mean, at normal rank 0
     error: float | None = None  # E % at most
-    growth: float | None = None  # E at most, of the fit of positions alone
+    growth: float | None = None  # E at most, over the fit of positions only
     rank_5: float | None = None  # mean degrees with --normal-rank 5
     rank_8: float | None = None
-    not_worse: bool = False  # mean at most that of before, 95th percentile at most 0.9 of it
+    not_worse: bool = False  # mean at most that of positions only, 95th percentile at most 0.9 of it
 
 
 DEFAULT = SkinOptions().shading
@@ -134,7 +134,7 @@ def _bytes_row(run: BenchRun, name: str, sequence: MeshSequence) -> Row:
 
 
 def _time_rows(run: BenchRun) -> list[Row]:
-    """Processor seconds of whole commands, the least of some runs in turns."""
+    """Processor seconds of whole commands, the fastest of some alternating runs."""
     rows = []
     for name in ("horse", "clothhorse", "elasticcow"):
         path = run.data / f"{name}.npz"
@@ -203,6 +203,6 @@ def _written(source: Path, path: Path, more: list[str]) -> bytes:
 
 
 def _apart(first: bytes, second: bytes) -> int:
-    """Bytes that differ; those that one file has more than the other count too."""
+    """Number of different bytes; surplus bytes of the longer file count too."""
     shared = sum(a != b for a, b in zip(first, second, strict=False))
     return shared + abs(len(first) - len(second))

@@ -1,8 +1,8 @@
-"""`osteon bench simplex`: what posing by simplex transformations promises, and Table 1 of the paper.
+"""`osteon bench simplex`: properties of posing by simplex transformations, and Table 1 of the paper.
 
-Exactness on every mesh, times on the largest mesh as ratios within one run, and the poses of bench/pose_cases.py:
-every triangle has a bone, segments are connected, nothing is turned over. Without the measured meshes they are
-those that Osteon makes itself.
+Exactness on every mesh, times on the largest mesh as ratios within one run, and the poses of pose_cases.py:
+every triangle has a bone, segments are connected, no triangle is flipped. Without the measured meshes the built-in ones
+are used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["bench_simplex"]
 
 
 def bench_simplex(run: BenchRun) -> list[Row]:
-    """All rows; the measured meshes lie beside the folder of sequences."""
+    """All rows; the measured meshes are beside the folder of sequences."""
     cases = load_pose_cases(run) or _built_in_cases()
     largest = max(cases, key=lambda body: len(body.vertices))
     rows = time_rows(run, largest)
@@ -54,7 +54,7 @@ def _built_in_cases() -> list[PoseCase]:
 
 
 def _exactness(body: PoseCase, poser: Poser) -> list[Row]:
-    """Identity, one rigid motion, and turning, moving and scaling everything."""
+    """Identity, one rigid motion, and rotation, translation and scaling of the whole scene."""
     case, skeleton = body.name, body.skeleton
     diagonal = bounding_diagonal(body.vertices)
     still = poser.pose(PoseTrack(skeleton.joints[None]))[0]
@@ -110,7 +110,7 @@ def _segments(body: PoseCase, poser: Poser) -> list[Row]:
 
 
 def _pieces(poser: Poser, mask: NDArray[np.bool_]) -> int:
-    """Connected pieces of some triangles, across edges."""
+    """Number of edge-connected components of some triangles."""
     from scipy.sparse import csr_array
 
     if not mask.any():

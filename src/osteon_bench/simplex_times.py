@@ -1,8 +1,8 @@
-"""Times of posing: Table 1 of Simplex Transformations, and what Osteon gains on the plain way, step by step and in all.
+"""Times of posing: Table 1 of Simplex Transformations, and the speedup over the direct method, per step and in total.
 
-The plain way is the paper's text taken as it stands: every triangle tested against every bone, the full system with its
-fourth vertices, and SciPy's SuperLU for it, once as `splu` comes and once told that the matrix is symmetric, which
-is the stronger opponent. All times are taken in turn, in one run.
+The direct method follows the paper literally: every triangle is tested against every bone, the full system includes the
+fourth vertices, and SciPy's SuperLU solves it, with the defaults of `splu` and with options for symmetric matrices,
+which are faster. All times are measured alternately in one run.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["time_rows"]
 
-#: Timed runs of each step; the best counts, as the machine is never quite quiet.
+#: Timed runs of each step; the fastest counts.
 RUNS = 9
-#: Of everything from mesh to pose.
+#: Bound of the total time from mesh to pose.
 WHOLE_RUNS = 3
 
 
@@ -47,7 +47,7 @@ def time_rows(run: BenchRun, body: PoseCase) -> list[Row]:
 
 
 def _best(*works: Callable[[], Any], runs: int = RUNS) -> list[float]:
-    """Seconds of the fastest run of each; they take turns, so that a busy moment of the machine meets all of them."""
+    """Seconds of the fastest run of each; runs alternate, so that load on the machine affects all of them."""
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(runs + 1):
         for work, found in zip(works, seconds, strict=True):
@@ -58,12 +58,12 @@ def _best(*works: Callable[[], Any], runs: int = RUNS) -> list[float]:
 
 
 def _plain_factor(matrix: csc_array) -> Any:
-    """As SciPy comes."""
+    """With SciPy's defaults."""
     return splu(matrix)
 
 
 def _ordered_factor(matrix: csc_array) -> Any:
-    """Told that the matrix is symmetric: minimum degree on K + K'."""
+    """With options for symmetric matrices: minimum degree on K + K'."""
     return splu(matrix, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
 
 
@@ -83,7 +83,7 @@ class _PlainWay:
         return _PlainWay(poser, poser.solver, poser.motion(next(iter(body.poses.values()))).transforms[0])
 
     def ideal(self, group: Int32) -> Float64:
-        """What the transforms ask of every simplex, a row each of its columns."""
+        """The target transform of every simplex, one row per column."""
         return self.solver._rows(self.transforms)[group].reshape(-1, self.solver.simplices.dimension)
 
     def pose(self, factor: Callable[[csc_array], Any]) -> Float64:
@@ -164,7 +164,7 @@ def _segment_rows(run: BenchRun, case: str, body: PoseCase) -> list[Row]:
 
 
 def _segmentations(run: BenchRun, body: PoseCase) -> list[Segmentation]:
-    """By blocks, by the traversal of 4.2, and plain: each the fastest of several runs that take turns."""
+    """By blocks, by the traversal of 4.2, and directly: each the fastest of several alternating runs."""
     run.say(f"{body.name}: segmentations")
     methods: tuple[SegmentMethod, ...] = ("blocks", "traverse", "plain")
     runs = [
@@ -175,7 +175,7 @@ def _segmentations(run: BenchRun, body: PoseCase) -> list[Segmentation]:
 
 
 def _segmenting(found: Segmentation) -> float:
-    """Seconds of testing triangles against bones, which is what differs."""
+    """Seconds of testing triangles against bones, where the methods differ."""
     return found.seconds["segmentation"]
 
 

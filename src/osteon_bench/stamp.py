@@ -1,4 +1,4 @@
-"""When, where and of what figures were measured; nothing here says whose machine it was."""
+"""The date, machine and commit of a measurement; nothing identifies the owner of the machine."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["RunStamp", "find_commit", "machine_text", "processor_name", "stamp_r
 PACKAGE = Path(__file__).resolve().parent
 #: Records of other benches do not change what is measured.
 _RECORDS = ":(exclude,top)benchmarks/results"
-#: Of a processor's name: trade marks, and what is said beside it or not worth saying.
+#: Trade marks and other superfluous parts of a processor's name.
 _NOISE = re.compile(r"\((?:R|TM)\)|\bCPU\b|\bProcessor\b|\b\d+-Core\b|@.*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class RunStamp:
-    """Of one run; empty where it is not known."""
+    """The stamp of one run; unknown fields are empty."""
 
     version: str
-    commit: str = ""  # short hash, with "+" where the tree had changes
+    commit: str = ""  # short hash, with "+" if the tree had changes
     date: str = ""  # ISO 8601, UTC, to the minute
     machine: str = ""  # processor, cores, Python
 
@@ -42,7 +42,7 @@ def stamp_run() -> RunStamp:
 
 
 def find_commit(folder: Path) -> str:
-    """The commit that a folder of a repository is at; empty without git, or where the repository ignores the folder."""
+    """The commit of a folder in a repository; empty without git, or if the repository ignores the folder."""
     if not _git(folder, "ls-files", "--", "."):
         return ""
     commit = _git(folder, "rev-parse", "--short", "HEAD") or ""
@@ -72,7 +72,7 @@ def _cpu_info() -> str:
 
 
 def processor_name(cpu_info: str) -> str:
-    """The model out of Linux's list of processors, without trade marks; the architecture where it has none."""
+    """The model from Linux's list of processors, without trade marks; else the architecture."""
     found = re.search(r"^model name\s*:\s*(.+)$", cpu_info, re.MULTILINE)
     names = _NOISE.sub(" ", found[1]).split() if found else []
     return " ".join(names).removeprefix("Intel ") or platform.machine() or "unknown processor"

@@ -1,9 +1,9 @@
-"""Files that others made: every one below `--data` is read, skinned and played back as a person would do it.
+"""Third-party files: every file below `--data` is read, skinned and played by the command line.
 
-A file is refused in one clear line, or it works: no traceback, and below 10 MB no command of more than 60 s or 1 GB.
-`info` and `skin` agree: a file that one reads the other reads, and what `info` calls animated is skinned.
-What plays as a character of rigid joints with up to four influences is sampled to frames and skinned again on its own
-rig (`--rig`): E of that round trip is taken between the frames of both files.
+A file is rejected in one clear line, or it works: no traceback, and below 10 MB no command takes more than 60 s or 1
+GB. `info` and `skin` agree: both read a file or both reject it, and files that `info` calls animated are skinned.
+Characters of rigid joints with up to four influences are sampled to frames and skinned again on their own rig
+(`--rig`): E of this round trip is measured between the frames of both files.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from osteon_bench.run import BenchRun
 
 __all__ = ["bench_strangers"]
 
-#: Files below this many bytes keep these bounds: seconds and megabytes of any command.
+#: Bounds for files below this many bytes: seconds and megabytes of any command.
 SMALL, SECONDS, MEGABYTES = 10_000_000, 60.0, 1000.0
 ROUND_TRIP = 0.1  # E %
 
 
 def bench_strangers(run: BenchRun) -> list[Row]:
-    """Rows of each animated file, then what happened to all."""
+    """Rows of each animated file, then a summary."""
     sources = find_sources(run.data) if run.data.is_dir() else []
     if not sources:
         run.miss(f"'{run.data}' holds no file of a known format; name a folder with --data")
@@ -88,7 +88,7 @@ def _went_well(trial: Trial) -> bool:
 
 
 def _reason(trial: Trial) -> str:
-    """The message without names of files and without numbers, so that equal reasons are counted together."""
+    """The message without file names and numbers, so that equal reasons are counted together."""
     assert trial.refused is not None
     text = trial.refused.reason.removeprefix("osteon: ")
     for file in trial.source.files:

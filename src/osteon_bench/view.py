@@ -62,7 +62,7 @@ def bench_view(run: BenchRun) -> list[Row]:
         return rows
     run.say(f"{sequence.name}: {BONES} bones")
     model = _fit(sequence, run.threads)
-    # A thread of its own: playwright leaves an event loop there, in which nobody else could start one.
+    # A separate thread: playwright keeps an event loop running, and a thread can run only one.
     with ThreadPoolExecutor(1) as thread:
         return rows + thread.submit(_browser_rows, run, model).result()
 

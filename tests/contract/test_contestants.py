@@ -11,7 +11,7 @@ from osteon.deform.pose import pose_frames
 from osteon.deform.registry import DEFORMERS
 from osteon.fit.models.registry import CONTESTANTS
 from osteon.io import load_model, save_sequence
-from osteon.io.comparisons.folder import write_comparison_folder
+from osteon.io.comparisons import write_comparison_folder
 from osteon.pipeline.compare import compare_models
 from osteon.pipeline.comparison import Comparison
 from osteon.pipeline.options import CompareOptions

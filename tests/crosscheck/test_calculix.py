@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.elastic.elements import TetElements
-from osteon.elastic.material import Material
-from osteon.elastic.newton import find_equilibrium
-from osteon.elastic.system import StiffnessSystem
+from osteon.elastic.elements import Material, TetElements
+from osteon.elastic.newton import StiffnessSystem, find_equilibrium
 from osteon_bench.calculix import LoadedSolid, solve_with_calculix, why_no_calculix
 from osteon_bench.subjects import make_bar
 

@@ -18,8 +18,8 @@ from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence
 from osteon.io.alembic.read import read_alembic_sequence
 from osteon.io.formats.options import ReadRequest
-from osteon.io.formats.timeline import frame_times
-from osteon.io.meshes.polygons import join_polygons, turned_corners
+from osteon.io.load.clips import frame_times
+from osteon.io.meshes.mesh import join_polygons, turned_corners
 
 alembic3d = pytest.importorskip("alembic3d")
 imath = pytest.importorskip("imath")

@@ -13,7 +13,7 @@ from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, load_model
 from osteon.io.formats.options import ClipOptions
 from osteon.io.gltf.read.bones import rest_pose
-from osteon.io.load.clip_files import PlayedClips, play_on_rig, save_clips_on_rig
+from osteon.io.load.rig_files import PlayedClips, play_on_rig, save_clips_on_rig
 from osteon.pipeline.rig_match import size_of_rest
 from osteon_bench.kept_reader import changed_bytes, read_plain
 from osteon_bench.kept_sizes import write_clips_alone

@@ -9,8 +9,15 @@ import pytest
 
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, load_sequence
-from osteon.io.load.clip_files import describe_clips_only, holds_clips_only, play_on_rig, save_clips_on_rig
-from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
+from osteon.io.load.rig_files import (
+    describe_clips_only,
+    holds_clips_only,
+    keeps_rig,
+    open_character,
+    play_on_rig,
+    save_clips_on_rig,
+    save_on_rig,
+)
 from osteon.pipeline.rig import on_rig_vertices
 from osteon.pipeline.skin import skin_sequence
 

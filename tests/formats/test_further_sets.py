@@ -113,7 +113,7 @@ def test_authored_tangents_are_named(triangle_glb, tmp_path: Path) -> None:
     triangle_glb.json["meshes"][0]["primitives"][0]["attributes"]["TANGENT"] = triangle_glb.accessor(tangents)
     sequence = load_sequence(triangle_glb.save(tmp_path / "t.glb"))
     (said,) = sequence.asset.origin.lost
-    assert said.startswith("authored tangents (TANGENT) are left out")
+    assert said.startswith("authored tangents (TANGENT) are omitted")
 
 
 def test_textures_that_are_not_carried_are_named(triangle_glb, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_textures_that_are_not_carried_are_named(triangle_glb, tmp_path: Path) -
     root["textures"], root["images"] = [{"source": 0}], [{"uri": "gone.png"}]
     (said,) = load_sequence(triangle_glb.save(tmp_path / "t.glb")).asset.origin.lost
     assert said == (
-        "the base color texture of material 'fur' has a picture that is missing or of an unknown kind; it is left out"
+        "the base color texture of material 'fur' has an image that is missing or of an unknown format; it is omitted"
     )
 
 
@@ -136,6 +136,6 @@ def test_a_texture_on_coordinates_that_the_mesh_lacks_is_named(triangle_glb, tmp
     assert asset.materials[0].textures == asset.materials[0].uv_sets == ()
     (said,) = asset.origin.lost
     assert said == (
-        "the base color texture of material 'fur' lies on texture coordinates 1, which the mesh does not have; "
-        "it is left out"
+        "the base color texture of material 'fur' uses texture coordinates 1, which the mesh does not have; "
+        "it is omitted"
     )

@@ -17,7 +17,7 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, load_model, load_sequence, save_model
 from osteon.io.formats.options import ClipOptions
-from osteon.io.load.clip_files import describe_clips_only, holds_clips_only, play_on_rig
+from osteon.io.load.rig_files import describe_clips_only, holds_clips_only, play_on_rig
 
 from ..subjects import bent_tube
 from ..tolerance import assert_same_points
@@ -157,7 +157,7 @@ def test_files_without_a_mesh_are_described_and_told_what_they_need(files):
 
 def test_what_cannot_be_played_is_refused(files, tmp_path):
     strange = clips_of(files["whole"], tmp_path / "strange.glb", prefix="x", rename=dict.fromkeys(NAMES, "wing"))
-    with pytest.raises(GeometryError, match=r"strange.glb: none of its joints \('xwing', .* is one of .*still.glb"):
+    with pytest.raises(GeometryError, match=r"strange.glb: none of its joints \('xwing', .* is a joint of .*still.glb"):
         play_on_rig(files["still"], [strange])
     with pytest.raises(FileFormatError, match=r"whole.glb: holds a mesh, but .*run.glb holds clips for a rig"):
         play_on_rig(files["still"], [files["run"], files["whole"]])
@@ -170,6 +170,6 @@ def test_what_cannot_be_played_is_refused(files, tmp_path):
         play_on_rig(tmp_path / "rig.npz", [files["run"]])
     root, blob = read_glb(files["run"])
     root["animations"] = [{"channels": [], "samplers": []}]
-    with pytest.raises(GeometryError, match="its clips move no joint"):
+    with pytest.raises(GeometryError, match="its clips animate no joint"):
         play_on_rig(files["still"], [write_glb(tmp_path / "none.glb", root, blob)])
     assert play_on_rig(files["still"], [files["whole"]]) is None

@@ -115,13 +115,13 @@ def test_addresses_of_nothing(triangle_glb, inner, refused, opened, uri):
 @pytest.mark.parametrize(
     ("uri", "says"),
     [
-        ("data:", "breaks off"),
-        ("data:;base64", "breaks off"),
-        ("data:;base64,", "holds 0"),
+        ("data:", "truncated before"),
+        ("data:;base64", "truncated before"),
+        ("data:;base64,", "has 0"),
         ("data:;base64,AAA", "base64"),
         ("data:;base64,A A=", "base64"),
         ("data:;base64,äöü", "base64"),
-        ("data:text/plain,abc", "holds 3"),
+        ("data:text/plain,abc", "has 3"),
         ("DATA:;base64,AAAA", "folder"),
     ],
 )
@@ -276,7 +276,7 @@ def test_spoiled_images(triangle_glb, tmp_path, refused):
     root["meshes"][0]["primitives"][0]["material"] = 0
     root["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]
     root["textures"] = [{"source": 0}]
-    for image, says in (({"bufferView": 9}, "bufferViews"), ({}, "bufferViews"), ({"uri": 5}, "not a text")):
+    for image, says in (({"bufferView": 9}, "bufferViews"), ({}, "bufferViews"), ({"uri": 5}, "not a string")):
         root["images"] = [image]
         with refused(FileFormatError, "bad.glb", says):
             load_sequence(triangle_glb.save(tmp_path / "bad.glb"))

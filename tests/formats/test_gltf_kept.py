@@ -15,7 +15,7 @@ from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
 from osteon.io.gltf.patch.character import Character
 from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
-from osteon.io.save.played import played_sequence
+from osteon.io.save.sequences import played_sequence
 from osteon.pipeline.skin import SkinFit, skin_sequence
 from osteon_bench.kept_reader import changed_parts, read_plain
 

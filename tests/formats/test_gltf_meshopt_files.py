@@ -103,13 +103,13 @@ def test_gltfpack_keeps_what_is_seen(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"count": 10**9}, "promises 36 bytes"),
-        ({"count": 2}, "promises 36 bytes"),
+        ({"count": 10**9}, "declares 36 bytes"),
+        ({"count": 2}, "declares 36 bytes"),
         ({"byteStride": 10}, "do not fit ATTRIBUTES"),
         ({"byteStride": 260}, "do not fit ATTRIBUTES"),
         ({"byteStride": 0}, "do not fit ATTRIBUTES"),
         ({"mode": "TRIANGLES"}, "do not fit TRIANGLES"),
-        ({"mode": "INDICES", "byteStride": 4, "count": 9}, "do not begin"),
+        ({"mode": "INDICES", "byteStride": 4, "count": 9}, "first byte"),
         ({"mode": "STRIPS"}, "'STRIPS'"),
         ({"filter": "CUBIC"}, "'CUBIC'"),
         ({"filter": "QUATERNION"}, "do not fit"),
@@ -120,7 +120,7 @@ def test_gltfpack_keeps_what_is_seen(tmp_path):
         ({"byteLength": 0}, "beyond the end"),
         ({"byteLength": 40}, "more than its compressed data can hold"),
         ({"byteLength": 230}, "damaged"),
-        ({"byteOffset": 0}, "do not begin"),
+        ({"byteOffset": 0}, "first byte"),
         ({"count": "3"}, "'count'"),
     ],
 )
@@ -131,7 +131,7 @@ def test_lies(packed_glb, tmp_path, refused, change, says):
 
 
 def test_nothing_huge_is_made(packed_glb, tmp_path, refused):
-    """A view that promises a terabyte, in the extension and beside it."""
+    """A view that declares a terabyte, in the extension and beside it."""
     view = packed_glb.json["bufferViews"][0]
     view["extensions"][EXTENSION]["count"] = 10**11
     view["byteLength"] = 12 * 10**11

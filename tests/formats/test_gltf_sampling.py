@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from osteon.io import LoadOptions, load_sequence
-from osteon.io.formats.timeline import key_rate
 from osteon.io.gltf.channels import Channel
+from osteon.io.load.clips import key_rate
 
 TIMES = np.array([0.0, 1.0, 3.0])
 

@@ -19,7 +19,7 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import apply, rotation_from_axis_angle
 from osteon.io import save_sequence
 from osteon.io.poses import PoseSet, load_pose_set, save_pose_set
-from osteon.io.poses.limits import limits_as_json, load_limits
+from osteon.io.poses.pose_list import limits_as_json, load_limits
 
 LEG = StickSkeleton(np.array([[0, 2, 0], [0, 1, 0], [0, 0, 0.5]]), [[0, 1], [1, 2]], ("hip", "knee", "foot"))
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)

@@ -12,8 +12,7 @@ from osteon.core.sticks import StickSkeleton
 from osteon.io import load_model, load_sequence
 from osteon.io.load.source import Source
 from osteon.io.skeletons import load_skeleton
-from osteon.io.skeletons.rig import Rig, match_rig, printable_names, sticks_of_rig
-from osteon.io.skeletons.rig_ends import Flesh, complete_rig
+from osteon.io.skeletons.rig import Flesh, Rig, complete_rig, match_rig, printable_names, sticks_of_rig
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 SOURCE = Source(Path("rig.glb"))

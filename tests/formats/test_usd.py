@@ -227,9 +227,9 @@ def Mesh "m" {
 
 def test_a_stage_without_skins_is_no_model(tmp_path: Path, refused) -> None:
     (tmp_path / "a.usda").write_text('#usda 1.0\ndef Xform "a" {}\n')
-    with refused(GeometryError, "a.usda", "holds no skinned mesh"):
+    with refused(GeometryError, "a.usda", "has no skinned mesh"):
         load_model(tmp_path / "a.usda")
-    with refused(GeometryError, "a.usda", "holds no polygons"):
+    with refused(GeometryError, "a.usda", "has no polygons"):
         load_sequence(tmp_path / "a.usda")
 
 

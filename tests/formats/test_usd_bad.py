@@ -41,7 +41,7 @@ MOVING = """points.timeSamples = {
         ("a.usda", b'#usda 1.0\ndef Mesh "a" { int x = \n', "cannot be read as USD"),
         ("a.usda", b"#usda 1.0\n\xff\xfe\xfa", "cannot be read as USD"),
         ("a.usdc", b"PXR-USDC" + bytes(90), "cannot be read as USD"),
-        ("a.usdz", b"PK\x03\x04" + bytes(90), "cut off"),
+        ("a.usdz", b"PK\x03\x04" + bytes(90), "truncated"),
     ],
 )
 def test_foreign_files_are_refused(tmp_path: Path, refused, name: str, data: bytes, said: str) -> None:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from osteon.core.skin_options import SkinOptions
-from osteon.io.load.clip_files import play_on_rig, save_clips_on_rig
-from osteon.io.load.rig_files import open_character, save_on_rig
-from osteon.io.save.played import played_sequence
+from osteon.io.load.rig_files import open_character, play_on_rig, save_clips_on_rig, save_on_rig
+from osteon.io.save.sequences import played_sequence
 from osteon.pipeline.skin import skin_sequence
 from osteon_bench.kept_reader import read_plain
 from osteon_bench.kept_sizes import write_clips_alone, write_resized

@@ -10,7 +10,7 @@ import numpy as np
 
 from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence
-from osteon.io.meshes.obj_write import ObjWriter
+from osteon.io.meshes.obj import ObjWriter
 from osteon.io.skeletons import load_skeleton
 from osteon.simplex.poser import Poser, PoserOptions
 from osteon.view.jobs.pose_request import PoseRequest, pose_request

@@ -135,7 +135,7 @@ def test_fewer_eigendisplacements_are_a_model_that_was_cut(person: Person) -> No
     pose = person.page.evaluate(POSE)
     shapes = []
     for count in (0, 1, 2, 3):
-        panel_of(person).get_by_role("slider", name="Eigendisplacements a joint").fill(str(count))
+        panel_of(person).get_by_role("slider", name="Eigendisplacements per joint").fill(str(count))
         shapes.append(shader(person))
         assert_same_points(shapes[-1], posed_by_osteon(cut_to(learned.model.character, count), pose), CLOSE)
     assert all(np.abs(a - b).max() > 1e-5 for a, b in pairwise(shapes))

@@ -163,7 +163,8 @@ def test_packages_are_locked_to_exact_versions_and_no_address():
     page = STATIC.parent / "page"
     named = json.loads((page / "package.json").read_text())
     versions = named["dependencies"] | named["devDependencies"]
-    assert versions.keys() == {"three", "esbuild"}
+    assert named["dependencies"].keys() == {"three", "esbuild"}  # what a build installs
+    assert named["devDependencies"].keys() == {"typescript", "@types/three"}  # checks the types
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions.values())
     lock = json.loads((page / "package-lock.json").read_text())["packages"]
     assert len(lock) > 2

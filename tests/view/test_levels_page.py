@@ -70,11 +70,11 @@ def error_shown(panel: Any) -> float:
 def test_one_character_at_a_level(person: Person, levels: ModelLevels) -> None:
     panel = person.opens("Levels")
     n, k = levels.skin.n_ordered, levels.skin.blends.n_blends
-    assert (count_shown(panel, "Bones"), count_shown(panel, "Blends a vertex")) == (n, k)
+    assert (count_shown(panel, "Bones"), count_shown(panel, "Blends per vertex")) == (n, k)
     assert error_shown(panel) == pytest.approx(0, abs=1e-4)
     panel.get_by_role("slider", name="Level", exact=True).press("Home")
     assert person.state("levels") is True
-    assert (count_shown(panel, "Bones"), count_shown(panel, "Blends a vertex")) == (1, 1)
+    assert (count_shown(panel, "Bones"), count_shown(panel, "Blends per vertex")) == (1, 1)
     assert error_shown(panel) > 0.1
     assert person.page.evaluate("() => window.osteon.engine.view.level") == {"bones": 1, "blends": 1}
     panel.get_by_role("switch", name=re.compile("Skeleton")).click()
@@ -104,7 +104,7 @@ def test_a_crowd_at_levels(person: Person, levels: ModelLevels) -> None:
     panel.get_by_role("slider", name="Bones").press("Home")
     few = person.page.evaluate(FEW)
     panel.get_by_role("slider", name="Bones").press("End")
-    panel.get_by_role("slider", name="Blends a vertex").press("Home")
+    panel.get_by_role("slider", name="Blends per vertex").press("Home")
     every = person.page.evaluate(FEW)
     assert few["bones"] < every["bones"] == every["allBones"] == 16 * levels.skin.n_ordered
     panel.get_by_text("By time").click()

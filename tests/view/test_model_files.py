@@ -12,7 +12,7 @@ import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.io import save_model, save_sequence
-from osteon.io.comparisons.folder import write_comparison_folder
+from osteon.io.comparisons import write_comparison_folder
 from osteon.view.bundle import STATIC
 from osteon.view.server.collection import Collection, prepare_models
 from osteon.view.server.model_files import find_models, names_sequence

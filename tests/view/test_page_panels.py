@@ -159,7 +159,7 @@ def crowd(person: Person, panel: Any) -> None:
 
 def fit(person: Person, panel: Any) -> None:
     person.page.evaluate("() => window.osteon.store.set({ crowd: false })")
-    assert panel.get_by_label("Influences a vertex").input_value() == "4"
+    assert panel.get_by_label("Influences per vertex").input_value() == "4"
     assert panel.get_by_label("Refining rounds").input_value() == "24"
     assert panel.get_by_label("Bones", exact=True).input_value() == "0"
     assert panel.get_by_role("radio", name="Scaled").is_checked()

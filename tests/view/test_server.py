@@ -59,7 +59,7 @@ def test_the_scene_names_the_model_and_what_a_fit_takes(viewer):
     assert ".glb" in scene["limits"]["suffixes"]
     fields = {field["name"]: field for field in scene["limits"]["fit"]}
     assert [fields["influences"][key] for key in ("label", "kind", "default", "min", "max")] == [
-        *("Influences a vertex", "whole", 4, 1, 8)
+        *("Influences per vertex", "whole", 4, 1, 8)
     ]
     assert fields["bone_type"]["choices"] == ["scaled", "rigid", "flexible"]
     assert "as many as" in fields["bones"]["hint"]

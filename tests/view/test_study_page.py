@@ -101,7 +101,7 @@ def test_a_whole_study_by_mouse_and_keys(chromium: Any, study: ServedStudy) -> N
     person.keeps("study-thanks")
     assert scores_of(study) == [7, 10, 0, 9]
     order = question_order(person.token(), 4)
-    assert [answer.question for answer in study.answers.answers()] == order
+    assert [answer.number for answer in study.answers.answers()] == order
     assert not [body for body in bodies if re.search("ssd|noise|secret", body)]
     person.leaves()
 

@@ -99,5 +99,5 @@ def test_many_raters_at_once_lose_nothing(study):
     with ThreadPoolExecutor(len(raters)) as pool:
         assert list(pool.map(rate, raters)) == [[200] * 4] * 8
     assert study.answers.counts() == (32, 8)
-    given = [(answer.rater, answer.question) for answer in study.answers.answers()]
+    given = [(answer.rater, answer.number) for answer in study.answers.answers()]
     assert sorted(given) == [(rater, question) for rater in range(1, 9) for question in range(4)]

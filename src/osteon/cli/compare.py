@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, size_text, write_json
+from osteon.cli.common import (
+    WallTime,
+    console,
+    json_option,
+    print_json,
+    progress_bar,
+    say_lost,
+    size_text,
+    time_text,
+    write_json,
+)
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, folder_output, plan_outputs
-from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.options import command_text, option
 from osteon.core.progress import report_progress
@@ -20,15 +29,9 @@ from osteon.io import LoadOptions, load_sequence
 from osteon.pipeline.options import CompareOptions
 
 if TYPE_CHECKING:
+    from osteon.core.sequence import MeshSequence
     from osteon.io.save.overwriting import Output
     from osteon.pipeline.comparison import Comparison, PoseMeasures
-
-if TYPE_CHECKING:
-    from osteon.core.sequence import MeshSequence
-    from osteon.io import LoadOptions
-    from osteon.io.save.overwriting import Output
-    from osteon.pipeline.comparison import Comparison
-
 
 __all__ = ["compare", "print_comparison"]
 
@@ -183,7 +186,7 @@ def save_output(path: str | None) -> Output | None:
     """The folder of the models, if it was asked for."""
     if path is None:
         return None
-    from osteon.io.comparisons.folder import check_comparison_folder
+    from osteon.io.comparisons import check_comparison_folder
 
     check_comparison_folder(path)
     return folder_output("--save", path)
@@ -198,7 +201,7 @@ def save_models(
     load: LoadOptions,
 ) -> dict[str, Any]:
     """Write all models, and their source where `osteon view` could not be told it; gives what was written."""
-    from osteon.io.comparisons.folder import write_comparison_folder
+    from osteon.io.comparisons import write_comparison_folder
 
     named = _names_source(inputs, load)
     models = {result.word: found.animated(result) for result in found.results}

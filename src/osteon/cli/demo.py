@@ -108,8 +108,7 @@ def plan_demo(folder: Path, names: Iterable[str], json_file: str | None) -> Outp
 
 
 def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> None:
-    from osteon.cli.demo_eigenskin import eigenskin_demo
-    from osteon.cli.demo_hand import hand_demo
+    from osteon.cli.demo_hand import eigenskin_demo, hand_demo
 
     if subject == "hand":
         hand_demo(folder, json_file, quiet)

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, size_text, write_json
+from osteon.cli.common import (
+    WallTime,
+    console,
+    json_option,
+    print_json,
+    progress_bar,
+    say_lost,
+    size_text,
+    time_text,
+    write_json,
+)
 from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
-from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import command_text, drop_unused, option

@@ -12,7 +12,7 @@ from osteon.core.options import drop_unused
 from osteon.io.engines import GLTF, USD, EngineName, Played, engine_of, played_rows, where_it_plays
 from osteon.io.formats.engine_facts import file_facts, target_attributes
 from osteon.io.formats.options import SaveOptions
-from osteon.io.meshes.corner_normals import single_normals
+from osteon.io.meshes.mesh import single_normals
 from osteon.io.metadata.baked import baked_model
 
 __all__ = ["FilePlays", "engine_notes", "file_plays", "plays_json", "plays_rows"]

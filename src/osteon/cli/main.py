@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from osteon import __version__
+from osteon.cli.common import process_began
 from osteon.cli.outputs import WRITTEN, handling_signals, stop
-from osteon.cli.wall_time import process_began
 from osteon.core.errors import OptionError, OsteonError
 from osteon.core.plugins import find_plugins, load_plugin, package_of
 

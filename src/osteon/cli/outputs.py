@@ -144,9 +144,8 @@ def file_output(flag: str, path: object, suffixes: tuple[str, ...] = (), *, resu
 def model_output(flag: str, path: str) -> Output:
     """A skinned model, or its frames."""
     from osteon.io import MODEL_FORMATS, check_output
-    from osteon.io.formats.optional_packages import check_extra
-    from osteon.io.save.overwriting import Output
-    from osteon.io.save.unwritable import why_unclear, why_unwritable
+    from osteon.io.formats.format_types import check_extra
+    from osteon.io.save.overwriting import Output, why_unclear, why_unwritable
 
     found = MODEL_FORMATS.get(Path(path).suffix.lower())
     if found is None:
@@ -162,9 +161,8 @@ def model_output(flag: str, path: str) -> Output:
 def sequence_output(flag: str, path: str, suffix: str = ".obj") -> Output:
     """Frames in a folder, or one file for all of them."""
     from osteon.io import check_sequence_output
-    from osteon.io.save.overwriting import Output
+    from osteon.io.save.overwriting import Output, why_unwritable
     from osteon.io.save.sequences import frames_folder
-    from osteon.io.save.unwritable import why_unwritable
 
     why = why_unwritable(path, models=False)
     if why is not None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, write_json
-from osteon.cli.info import describe_clips, print_facts
-from osteon.cli.model_frames import choose_frames, load_skinned, take_frames
+from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, say_lost, time_text, write_json
+from osteon.cli.info import choose_frames, describe_clips, load_skinned, print_facts, take_frames
 from osteon.cli.option_flags import is_given, options_of, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
-from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.errors import OptionError
 from osteon.io import LoadOptions, save_played
 

@@ -34,7 +34,7 @@ def is_posed_by_its_skin(character: str, inputs: tuple[str, ...]) -> bool:
 def _is_skeleton(name: str) -> bool:
     """Whether a file that may be a skeleton is more than poses."""
     from osteon.io.load.source import Source
-    from osteon.io.skeletons.checked_json import read_json
+    from osteon.io.skeletons.parsing import read_json
     from osteon.io.skeletons.skeleton_json import holds_skeleton
 
     return Path(name).suffix.lower() != ".json" or holds_skeleton(read_json(Source(Path(name))))

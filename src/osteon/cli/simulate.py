@@ -124,7 +124,7 @@ def simulate(
 def _limits(skeleton: StickSkeleton, sweep: SweepOptions) -> tuple[tuple[JointLimit, ...], bool]:
     """How far joints turn, and whether that is a guess."""
     from osteon.elastic.sweep import guess_limits
-    from osteon.io.poses.limits import load_limits
+    from osteon.io.poses.pose_list import load_limits
 
     if not sweep.sweep:
         return (), False

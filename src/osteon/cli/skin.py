@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from osteon.cli.common import console, json_option, print_json, progress_bar, size_text, write_json
+from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, size_text, time_text, write_json
 from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.option_flags import is_given, naming_input, optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.skin_clips import ClipRun, write_clips
-from osteon.cli.wall_time import WallTime, time_text
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached
 from osteon.core.options import drop_unused, need, option
@@ -33,8 +32,7 @@ from osteon.io import (
 )
 from osteon.io.engines import GLTF
 from osteon.io.formats.options import ClipOptions
-from osteon.io.load.clip_files import PlayedClips, play_on_rig
-from osteon.io.load.rig_files import keeps_rig, open_character, save_on_rig
+from osteon.io.load.rig_files import PlayedClips, keeps_rig, open_character, play_on_rig, save_on_rig
 from osteon.io.models import note_lost
 from osteon.io.save.atomic import scratch_folder, written_path
 from osteon.io.save.sequences import frames_folder
@@ -128,7 +126,7 @@ def skin(
     if files.rig is None:
         refuse_unused(clips=False, kept=False)
     asked = is_given("options.bone_type")
-    options = options_for(options, save.engine, bone_type_asked=asked, has_rig=files.rig is not None)
+    options = options_for(options, save.engine, has_bone_type=asked, has_rig=files.rig is not None)
     outputs = plan_outputs(
         [*inputs, files.rig, load.rest, load.faces],
         *(model_output("-o", path) for path in files.outputs),
@@ -148,7 +146,7 @@ def skin(
         with clock.stage("import"):
             import osteon.pipeline.skin  # noqa: F401  compiled kernels, which take a while
         with clock.stage("fit"), naming_input(inputs, sequence.name):
-            options = options if rig is None else _options_for_rig(options, sequence, rig, bone_type_asked=asked)
+            options = options if rig is None else _options_for_rig(options, sequence, rig, has_bone_type=asked)
             if budget is None:
                 found = Found(_fit(given, options, kept, progress))
             else:
@@ -260,14 +258,14 @@ def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str,
 
 
 def _options_for_rig(
-    options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, bone_type_asked: bool
+    options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, has_bone_type: bool
 ) -> SkinOptions:
     """Refuse what was asked for and has no effect on a rig; joints are rigid, meshes get no targets, unless asked."""
     from osteon.pipeline.rig import rig_circumstances
 
     brings = rig_circumstances(sequence, rig)
     refuse_unused(**brings)
-    if not bone_type_asked:
+    if not has_bone_type:
         options = replace(options, bone_type="rigid")
     if options.normals != "faceted" and not is_given("options.normal_rank"):
         options = replace(options, normal_rank=0)

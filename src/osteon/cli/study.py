@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from osteon.cli.common import json_option, print_json, progress_bar, write_json
+from osteon.cli.common import console, json_option, print_json, progress_bar, write_json
 from osteon.cli.option_flags import options_of
 from osteon.cli.outputs import Outputs, file_output, handling_signals, plan_outputs
-from osteon.cli.study_text import answers_text, print_results
 from osteon.core.errors import OptionError
 from osteon.core.options import check_options, option
 
 if TYPE_CHECKING:
     from osteon.study.answers import AnswerFile
     from osteon.study.plan import StudyPlan
+    from osteon.study.results import StudyResults
     from osteon.view.server.serve import PageServer
 
-__all__ = ["study"]
+__all__ = [
+    "answers_text",
+    "print_results",
+    "study",
+]
 
 #: What a name of a study file ends with.
 STUDY_FILE = ".json"
@@ -233,3 +237,31 @@ def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: Study
     click.echo(f"osteon: stopped; {answers_text(answers)} in {answers.path}", err=True)
     if ended:
         raise SystemExit(128 + ended[0])
+
+
+def answers_text(answers: AnswerFile) -> str:
+    """How much the file holds."""
+    given, raters = answers.counts()
+    return f"{given} answer{'' if given == 1 else 's'} of {raters} rater{'' if raters == 1 else 's'}"
+
+
+def print_results(results: StudyResults, page: Path) -> None:
+    """Means and tests as tables."""
+    from rich.table import Table
+
+    means = Table("candidate", "mean", "deviation", "95 % interval", "answers", box=None, pad_edge=False)
+    for result in results.results:
+        summary = result.summary
+        interval = "" if summary.interval is None else "{:.2f} … {:.2f}".format(*summary.interval)
+        means.add_row(summary.name, _two(summary.mean), _two(summary.deviation), interval, str(summary.count))
+    console().print(means)
+    for pair in results.comparisons:
+        if pair.t is None or pair.p is None:
+            click.echo(f"{pair.first} against {pair.second}: {pair.reason}")
+        else:
+            click.echo(f"{pair.first} against {pair.second}: t {pair.t:.3f}, df {pair.degrees}, p {pair.p:.3g}")
+    click.echo(f"written to {page}")
+
+
+def _two(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

@@ -4,8 +4,8 @@
 
 The fields define the checks on construction (`check_options`), the flags of the command line
 (`cli/option_flags.py`), the form of the page (`view/server/fit_form.py`) and the tables in `docs/options.md`
-(`cli/option_tables.py`). The type of a field defines what a value may be: a number, a word of a Literal, a file, yes
-or no.
+(`osteon_bench/doc_tables.py`). The type of a field defines what a value may be: a number, a word of a Literal, a file,
+yes or no.
 
 An option that has no effect is refused, never ignored. `needs` lists what must hold for it: values of other fields, or
 circumstances that only the caller can pass, such as whether there is a rig (`check_used`).

@@ -1,6 +1,6 @@
-"""Options of skinning, checked on construction; the command line, the page and docs/options.md are made from them.
+"""Options of skinning. A new option is one field here and the code that uses it.
 
-A new option is one field here and the code that uses it.
+The command line, the form of the page and docs/options.md are made from the fields.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ NormalChoice = Literal["keep", "smooth", "faceted"]
 LONGEST_PREFIX = 40
 #: Models that a linear blend skin is refitted for.
 _FITTED = ("dqs", "as", "mwe")
-_KEPT = "the rig brings the motion of every frame"
+_KEPT = "the rig defines the motion of every frame"
 
 
 @dataclass(frozen=True, slots=True)
 class SkinOptions:
     """How a sequence is skinned.
 
-    Circumstances that `needs` speak of: `rig` (one is given), `motion` ("kept" as the rig brings it, or "found"),
-    `bound` (bones and rank are searched for).
+    Circumstances in `needs`: `rig` (there is one), `motion` ("kept" from the rig, or "found"), `bound` (bones and rank
+    are searched for).
     """
 
     preset: Preset = option(
@@ -44,8 +44,8 @@ class SkinOptions:
     )
     model: SkinModel = option(
         "lbs",
-        help="How bones are blended: linearly; (dqs) as dual quaternions, which keep their volume when they twist; "
-        "(as) in Animation Space or (mwe) by Multi-Weight Enveloping, with more numbers a bone, closer on new poses.",
+        help="How bones are blended: linearly; (dqs) as dual quaternions, which keep the volume of twisted joints; "
+        "(as) in Animation Space or (mwe) by Multi-Weight Enveloping, with more numbers per bone, closer on new poses.",
         flags=("--model",),
         page="Model",
         needs=(
@@ -60,31 +60,31 @@ class SkinOptions:
         flags=("--bones", "-b"),
         minimum=0,
         expected="1 or more (or 0 to find the number)",
-        shown_default="as many as make the motion close, at most 64 beyond what mean shift finds",
+        shown_default="as many as the motion needs, at most 64 more than mean shift finds",
         page="Bones",
         needs=(
             need(bound=False, says="a bound finds the number of bones itself; omit --bones"),
-            need(rig=False, says="a rig brings its own number; add to it with --helpers N"),
+            need(rig=False, says="a rig has its own number; add bones with --helpers N"),
         ),
     )
     bone_type: BoneType = option(
         "scaled",
-        help="Rigid bones turn and move, scaled ones also stretch along axes of their own, flexible ones also shear.",
+        help="Rigid bones rotate and translate, scaled ones also scale along their own axes, flexible ones also shear.",
         flags=("--bone-type",),
         page="Bone type",
-        needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones are what they are; omit it"),),
+        needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones keep their type; omit it"),),
     )
     influences: int = option(
         4,
-        help="Bones a vertex, 1 to 8; as and mwe add as many again, to 8 at most.",
+        help="Bones per vertex, 1 to 8; as and mwe double them, up to 8.",
         flags=("--influences", "-k"),
         minimum=1,
         maximum=8,
-        page="Influences a vertex",
+        page="Influences per vertex",
     )
     rank: int = option(
         0,
-        help="Progressive corrections: morph targets that bring the skin closer.",
+        help="Progressive corrections: morph targets that reduce the error of the skin.",
         flags=("--rank", "-r"),
         minimum=0,
         page="Rank of corrections",
@@ -95,7 +95,7 @@ class SkinOptions:
     )
     shading: float = option(
         3.0,
-        help="How much E may grow so that a player's shading follows the source; 0 fits positions alone, as the paper"
+        help="How much E may grow so that the shading follows the source; 0 fits positions only, as the paper"
         " does, and writes the normals of the rest pose.",
         flags=("--shading",),
         metavar="PERCENT",
@@ -104,19 +104,19 @@ class SkinOptions:
         unit="percent of E",
         page="Shading",
         needs=(
-            need(preset="default", says="the paper preset fits positions alone; omit it"),
-            need(normals=("keep", "smooth"), says="facets have no normals to fit; omit it"),
+            need(preset="default", says="the paper preset fits positions only; omit it"),
+            need(normals=("keep", "smooth"), says="faceted meshes have no normals to fit; omit it"),
         ),
     )
     normal_rank: int = option(
         -1,
-        help="Morph targets that correct normals only; -1 takes as many as the shading needs, at most 5.",
+        help="Morph targets that correct normals only; -1: as many as the shading needs, at most 5.",
         flags=("--normal-rank",),
         metavar="N",
         minimum=-1,
         shown_default="0 to 5, as the shading needs",
         page="Rank of normal corrections",
-        needs=(need(normals=("keep", "smooth"), says="facets have no normals to correct; omit it"),),
+        needs=(need(normals=("keep", "smooth"), says="faceted meshes have no normals to correct; omit it"),),
     )
     normals: NormalChoice = option(
         "keep",
@@ -142,7 +142,7 @@ class SkinOptions:
             need(
                 preset="default",
                 bones=0,
-                says="the paper preset finds the one that gives the asked number of bones; leave it or --bones away",
+                says="the paper preset finds it from the number of bones; omit it or --bones",
             ),
         ),
     )
@@ -183,11 +183,11 @@ class SkinOptions:
     )
     stiffness: float = option(
         5e-3,
-        help="Pull of scaled and flexible bones towards rotations.",
+        help="Regulariser of scaled and flexible bones towards rotations.",
         flags=("--stiffness",),
         minimum=0,
         maximum=1e6,
-        unit="of the data's own weight",
+        unit="of the weight of the data",
         needs=(
             need(
                 bone_type=("scaled", "flexible"),
@@ -196,21 +196,21 @@ class SkinOptions:
             need(
                 preset="default",
                 holdout=GIVEN,
-                says="the paper preset takes its bones as they come; use the default preset",
+                says="the paper preset has no stiffness; use the default preset",
             ),
-            need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so no bone is solved for; omit it"),
+            need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so no bone is fitted; omit it"),
         ),
     )
     smooth_weights: float = option(
         0.0,
-        help="Pull of weights towards their neighbours'; try 0.01.",
+        help="Smoothness of weights between neighbours; try 0.01.",
         flags=("--smooth-weights",),
         minimum=0,
         maximum=1e6,
         page="Smooth weights",
         needs=(
             need(preset="default", says="the paper preset has no smoothness term; use the default preset"),
-            need(model="lbs", says="smooths weights of linear blending only; omit --model"),
+            need(model="lbs", says="smooth weights need linear blending; omit --model"),
             need(rig=False, says="weights for a rig are not smoothed; omit it"),
         ),
     )
@@ -224,19 +224,19 @@ class SkinOptions:
     )
     holdout: int = option(
         0,
-        help="Leave every K-th frame out of the fit and report its error.",
+        help="Hold out every K-th frame from the fit and report its error.",
         flags=("--holdout",),
         metavar="K",
         minimum=0,
         but=(1,),
         expected="0 (none) or 2 and more",
         needs=(
-            need(bound=False, says="not together with a bound; fit again with the bones and rank it finds"),
-            need(rig=False, says="not with a rig; its joints are given for all frames"),
+            need(bound=False, says="not available with a bound; fit again with the bones and rank that it finds"),
+            need(rig=False, says="not available with a rig; its joints are given for all frames"),
         ),
     )
     seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
-    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
+    threads: int = option(0, help="0: all cores.", flags=("--threads",), minimum=0)
 
     def __post_init__(self) -> None:
         check_options(self)

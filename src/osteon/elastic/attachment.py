@@ -29,13 +29,13 @@ from osteon.core.arrays import Bool, Float64, Int32, Int64
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton, project_on_segments
 from osteon.elastic.inside import inside_points
+from osteon.elastic.newton import node_graph
 from osteon.elastic.solid import Solid, solid_pieces
-from osteon.elastic.system import node_graph
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
 __all__ = ["BoneRoom", "bone_room", "hold_nodes", "holds_all_bones"]
 
-#: Places along a bone where it is asked how far the surface is; the part of them that must be inside.
+#: Places along a bone where the distance to the surface is measured; the part of them that must be inside.
 PLACES, INSIDE = 17, 0.5
 #: How far nodes are held, over the radius: the first that holds a bone.
 REACHES = (0.5, 0.6, 0.7, 0.8, 0.9)

@@ -84,7 +84,8 @@ def find_mirror_plane(points: Float64, normals: Float64, areas: Float64) -> Mirr
     found = []
     for number, guess in enumerate(_guesses(surface)):
         plane = _refined(surface, MirrorPlane(guess, 0.0))
-        if _has_sides(surface, plane) and _distance(surface, plane) <= NEAR:
+        spread = np.sqrt(surface.areas @ plane.distances(surface.points) ** 2 / surface.areas.sum())
+        if spread > FLAT and _distance(surface, plane) <= NEAR:
             # Planes across x come first, then those across z, then y.
             found.append(((0, 2, 1)[int(np.abs(plane.normal).argmax())], number, plane))
     if not found:
@@ -132,11 +133,6 @@ def _best_plane(points: Float64, images: Float64, areas: Float64) -> MirrorPlane
 
 def _to_the_left(normal: Float64) -> Float64:
     return np.asarray(normal if normal[np.abs(normal).argmax()] > 0 else -normal)
-
-
-def _has_sides(surface: _Surface, plane: MirrorPlane) -> bool:
-    distances = plane.distances(surface.points)
-    return bool(np.sqrt(surface.areas @ distances**2 / surface.areas.sum()) > FLAT)
 
 
 def _distance(surface: _Surface, plane: MirrorPlane) -> float:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from osteon.io.load.sequences import load_outline, load_sequence
     from osteon.io.models import holds_model, load_model, load_stored_levels, save_model, save_stored_levels
     from osteon.io.save.atomic import atomic_file, atomic_folder, check_output
-    from osteon.io.save.played import save_played
-    from osteon.io.save.sequences import check_sequence_output, save_sequence, write_sequence
+    from osteon.io.save.sequences import check_sequence_output, save_played, save_sequence, write_sequence
 
 __all__ = [
     "FORMATS",
@@ -43,9 +42,8 @@ _HOMES = {
     **dict.fromkeys(("holds_model", "load_stored_levels", "load_model", "save_stored_levels", "save_model"), "models"),
     **dict.fromkeys(("LoadOptions", "SaveOptions"), "formats.options"),
     **dict.fromkeys(("FORMATS", "MODEL_FORMATS"), "formats.registry"),
-    **dict.fromkeys(("check_sequence_output", "save_sequence", "write_sequence"), "save.sequences"),
+    **dict.fromkeys(("check_sequence_output", "save_played", "save_sequence", "write_sequence"), "save.sequences"),
     **dict.fromkeys(("load_outline", "load_sequence"), "load.sequences"),
-    "save_played": "save.played",
 }
 
 

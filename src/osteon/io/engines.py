@@ -36,13 +36,13 @@ __all__ = [
 
 EngineName = Literal["any", "web", "blender", "usd", "cesium", "godot", "unreal", "unity", "raylib", "panda3d"]
 
-#: What turns a stored normal: the linear part of the blended matrix; its inverse transpose; the blend of the bones'
-#: inverse transposes; or the moved surface, whose own normals are computed; the stored one keeps its angle to these.
+#: How a stored normal is transformed: by the linear part of the blended matrix, by its inverse transpose, or by the
+#: blend of the bones' inverse transposes; "the surface": by the normals of the posed mesh, to which it keeps its angle.
 NormalForm = Literal["the linear part", "its inverse transpose", "the bones' inverse transposes", "the surface"]
 
 GLTF = (".glb", ".gltf")
 USD = (".usda", ".usdc", ".usdz", ".usd")
-#: Attributes that a skinned vertex has before corrections come: position, normal, joints, weights.
+#: Attributes of a skinned vertex without corrections: position, normal, joints, weights.
 SKINNED_ATTRIBUTES = 4
 
 _ALL_BONES: tuple[BoneType, ...] = ("rigid", "scaled", "flexible")
@@ -52,40 +52,41 @@ _RIGID: tuple[BoneType, ...] = ("rigid",)
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What one engine reads and shows exactly, at its import defaults."""
+    """What an engine reads and shows exactly, with its default import settings."""
 
     name: EngineName
     title: str
     evidence: str  # "tested with … version" or "from its documentation"
-    bone_types: tuple[BoneType, ...]  # the best, which it gets by default, is the last
-    influences: int  # bones a vertex, at most
-    morph_targets: bool  # whether it shows corrections
-    vertex_attributes: int | None  # that a vertex may have, morph targets included; None: no limit
-    quantized_positions: bool  # KHR_mesh_quantization
-    short_rotations: bool  # 16-bit quaternions in tracks
-    keys_between: bool  # keys off the frames, which importers that sample at frames would lose
-    joint_scale_inherited: bool  # a joint below one that scales is where the file has it
-    meshopt: bool  # EXT_meshopt_compression
+    bone_types: tuple[BoneType, ...]  # the last is the best, which files for the engine get by default
     joints: str  # what it keeps of a joint, in words
-    normals: NormalForm | None = None  # what turns them (osteon bench engine-normals); None: not measured
+    # Below: the defaults are what every engine supports at least.
+    influences: int = 4  # bones per vertex, at most
+    morph_targets: bool = True  # whether it shows corrections
+    vertex_attributes: int | None = None  # per vertex, at most, morph targets included; None: no limit
+    quantized_positions: bool = False  # KHR_mesh_quantization
+    short_rotations: bool = False  # 16-bit quaternions in tracks
+    keys_between: bool = False  # keys between frames, which importers that sample at frames lose
+    joint_scale_inherited: bool = False  # the child of a joint that scales is where the file has it
+    meshopt: bool = False  # EXT_meshopt_compression
+    normals: NormalForm | None = None  # how it transforms normals (osteon bench engine-normals); None: not measured
     normal_targets: bool = False  # whether it shows morph targets of normals, with positions of zero beside them
     empty_accessors: bool = False  # whether these positions may be an accessor without data
-    cure: str = ""  # what it does at its import defaults, how far that is off, and what to set
-    vertices: int | None = None  # of a mesh, at most
+    cure: str = ""  # what it does at its import defaults, the resulting error, and what to set
+    vertices: int | None = None  # per mesh, at most
     formats: tuple[str, ...] = GLTF
     hidden_nodes: bool = True  # nodes that no scene lists stay hidden, and with them coarse meshes (MSFT_lod)
 
     @property
     def bone_type(self) -> BoneType:
-        """Of bones that are fitted for it."""
+        """The type of bones that are fitted for it."""
         return self.bone_types[-1]
 
     def has_room(self, attributes: int) -> bool:
-        """Whether a vertex may have so many attributes."""
+        """Whether a vertex may have this number of attributes."""
         return self.vertex_attributes is None or attributes <= self.vertex_attributes
 
     def most_targets(self, each: int) -> int | None:
-        """Corrections that it shows on a mesh without texture coordinates and colours; None: any number.
+        """Number of corrections that it shows on a mesh without texture coordinates and colours; None: no limit.
 
         Each takes one attribute, or two with normals.
         """
@@ -100,15 +101,8 @@ _ROWS = (
         "all of these",
         "what the rows below play",
         bone_types=_ONE_NODE,
-        influences=4,
-        morph_targets=True,
         vertex_attributes=16,
-        quantized_positions=False,
-        short_rotations=False,
-        keys_between=False,
-        joint_scale_inherited=False,
-        meshopt=False,
-        joints="one node a bone, and none hangs below one that scales",
+        joints="one node per bone, and no joint that scales has children",
         normals="the linear part",
         normal_targets=True,
         formats=(*GLTF, *USD),
@@ -118,9 +112,6 @@ _ROWS = (
         "three.js, Babylon.js, PlayCanvas",
         "tested with three.js 0.187, Babylon.js 9.28, PlayCanvas 2.23",
         bone_types=_ALL_BONES,
-        influences=4,
-        morph_targets=True,
-        vertex_attributes=None,
         quantized_positions=True,
         short_rotations=True,
         keys_between=True,
@@ -137,13 +128,10 @@ _ROWS = (
         "tested with Blender 4.5",
         bone_types=_ALL_BONES,
         influences=8,
-        morph_targets=True,
-        vertex_attributes=None,
         quantized_positions=True,
         short_rotations=True,
         keys_between=True,
         joint_scale_inherited=True,
-        meshopt=False,
         joints="matrices, and nodes between them become bones",
         normals="the surface",
         empty_accessors=True,
@@ -155,13 +143,7 @@ _ROWS = (
         "tested with usd-core 26.11",
         bone_types=_ALL_BONES,
         influences=8,
-        morph_targets=True,
-        vertex_attributes=None,
-        quantized_positions=False,
-        short_rotations=False,
-        keys_between=False,
         joint_scale_inherited=True,
-        meshopt=False,
         joints="matrices, with scales in half precision",
         normals="the bones' inverse transposes",
         normal_targets=True,
@@ -172,11 +154,8 @@ _ROWS = (
         "CesiumJS",
         "tested with CesiumJS 1.140",
         bone_types=_ALL_BONES,
-        influences=4,
-        morph_targets=True,
         vertex_attributes=16,
         quantized_positions=True,
-        short_rotations=False,
         keys_between=True,
         joint_scale_inherited=True,
         meshopt=True,
@@ -189,14 +168,8 @@ _ROWS = (
         "Godot",
         "tested with Godot 3.2.3",
         bone_types=_ALL_BONES,
-        influences=4,
-        morph_targets=True,
-        vertex_attributes=None,
-        quantized_positions=False,
-        short_rotations=False,
         keys_between=True,
         joint_scale_inherited=True,
-        meshopt=False,
         joints="matrices",
         hidden_nodes=False,
         cure="samples tracks at 15 a second and drops keys, 0.9 % of the diagonal off: set animation/fps to 60 and "
@@ -208,13 +181,6 @@ _ROWS = (
         "from its documentation",
         bone_types=_ONE_NODE,
         influences=8,
-        morph_targets=True,
-        vertex_attributes=None,
-        quantized_positions=False,
-        short_rotations=False,
-        keys_between=False,
-        joint_scale_inherited=False,
-        meshopt=False,
         joints="a translation, a rotation and a scale each",
         cure="samples tracks at 30 a second: set the import's sample rate to that of the file",
     ),
@@ -223,9 +189,6 @@ _ROWS = (
         "Unity with glTFast 6",
         "from its documentation",
         bone_types=_ONE_NODE,
-        influences=4,
-        morph_targets=True,
-        vertex_attributes=None,
         quantized_positions=True,
         short_rotations=True,
         keys_between=True,
@@ -238,14 +201,7 @@ _ROWS = (
         "raylib",
         "tested with raylib 6.2",
         bone_types=_ONE_NODE,
-        influences=4,
         morph_targets=False,
-        vertex_attributes=None,
-        quantized_positions=False,
-        short_rotations=False,
-        keys_between=False,
-        joint_scale_inherited=False,
-        meshopt=False,
         joints="a translation, a rotation and a scale each; nodes at rest are the bind pose; one key alone is not read",
         normals="the bones' inverse transposes",
         empty_accessors=True,
@@ -258,18 +214,10 @@ _ROWS = (
         "Panda3D with panda3d-gltf",
         "tested with Panda3D 1.10.16, panda3d-gltf 1.3",
         bone_types=_RIGID,
-        influences=4,
-        morph_targets=True,
-        vertex_attributes=None,
-        quantized_positions=False,
-        short_rotations=False,
-        keys_between=False,
-        joint_scale_inherited=False,
-        meshopt=False,
         joints="a translation, Euler angles and a scale each",
         cure="scales a joint after it turns it, so unequal scales come out wrong: --for panda3d fits rigid bones; its "
         "importer shows the next key where it should go between two (its issue 143), 3 % of the diagonal off, and "
-        "samples at 30 a second: mend that line, and set gltf-animation-fps to the rate of the file",
+        "samples at 30 a second: fix that line, and set gltf-animation-fps to the rate of the file",
     ),
 )
 
@@ -282,7 +230,7 @@ def engine_of(name: EngineName) -> Engine:
 
 
 def engines_that(**wanted: bool) -> tuple[EngineName, ...]:
-    """Engines whose row has these values, and `any`, which refuses nothing: `engines_that(short_rotations=True)`."""
+    """Engines with these values, and `any`, which refuses nothing: `engines_that(short_rotations=True)`."""
     unknown = set(wanted) - {field.name for field in fields(Engine)}
     if unknown:
         raise KeyError(f"engines have no {', '.join(sorted(unknown))}")
@@ -319,13 +267,13 @@ def default_bone_types() -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What decides where a file plays."""
+    """The properties of a file that engines may not support."""
 
     suffix: str  # .glb
     bone_type: BoneType
-    influences: int  # of the vertex that follows most bones
+    influences: int  # most bones of a vertex
     targets: int  # corrections
-    attributes: int  # of a vertex, with those of the corrections
+    attributes: int  # per vertex, including corrections
     vertices: int = 0
     quantized_positions: bool = False
     short_rotations: bool = False
@@ -336,11 +284,11 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """How one engine shows a file."""
+    """How an engine shows a file."""
 
     engine: Engine
-    lacks: tuple[str, ...]  # why it does not play; (): it does
-    without_corrections: bool = False  # it plays, but shows none
+    lacks: tuple[str, ...]  # unsupported features of the file
+    without_corrections: bool = False  # it plays without the corrections
 
     @property
     def exact(self) -> bool:
@@ -348,7 +296,7 @@ class Played:
 
 
 def where_it_plays(facts: FileFacts) -> tuple[Played, ...]:
-    """Every engine that reads files of this suffix, and whether it shows the file as Osteon does."""
+    """Every engine that reads files of this suffix, and what it lacks to show the file exactly."""
     readers = [engine for engine in ENGINES.values() if engine.name != "any" and facts.suffix in engine.formats]
     return tuple(
         Played(engine, _lacks(engine, facts), bool(facts.targets) and not engine.morph_targets) for engine in readers
@@ -356,11 +304,11 @@ def where_it_plays(facts: FileFacts) -> tuple[Played, ...]:
 
 
 def _lacks(engine: Engine, facts: FileFacts) -> tuple[str, ...]:
-    """What of the file it cannot read, in words."""
+    """Features of the file that the engine does not support."""
     found = {
         f"{facts.bone_type} bones": facts.bone_type not in engine.bone_types,
         f"{facts.influences} influences": facts.influences > engine.influences,
-        f"{facts.attributes} attributes a vertex": not engine.has_room(facts.attributes),
+        f"{facts.attributes} attributes per vertex": not engine.has_room(facts.attributes),
         f"{facts.vertices:,} vertices": engine.vertices is not None and facts.vertices > engine.vertices,
         "16-bit positions": facts.quantized_positions and not engine.quantized_positions,
         "16-bit rotations": facts.short_rotations and not engine.short_rotations,
@@ -372,8 +320,8 @@ def _lacks(engine: Engine, facts: FileFacts) -> tuple[str, ...]:
 
 
 def played_rows(played: Sequence[Played], error_without: float | None = None) -> list[tuple[str, str]]:
-    """For people: which engines play a file, which after what `docs/engines.md` says of their importers, and the others
-    with the reason; E % without corrections, if known."""
+    """Rows of text: engines that play a file, those that need import settings (docs/engines.md), and the others with
+    the reason. `error_without` is E % without corrections, if known."""
     exact = [each.engine for each in played if each.exact]
     at_once, later = ([engine.name for engine in exact if bool(engine.cure) == cured] for cured in (False, True))
     rows = [("plays in", ", ".join(at_once) or "none")]
@@ -387,7 +335,7 @@ def played_rows(played: Sequence[Played], error_without: float | None = None) ->
 
 
 def _reason(played: Played, error_without: float | None) -> str:
-    """Why it does not play, and at what cost where that is known."""
+    """What an engine lacks, with the error without corrections if it is known."""
     words = list(played.lacks)
     if played.without_corrections:
         known = error_without is not None and not words

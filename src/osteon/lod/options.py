@@ -1,4 +1,4 @@
-"""Options of levels of detail, checked on construction."""
+"""Options of levels of detail."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from osteon.core.options import Need, check_options, need, option
 __all__ = ["Amount", "LevelsBy", "LodForm", "LodOptions"]
 
 LodForm = Literal["advanced", "offset", "mean", "copy"]
-#: The quantity that defines the levels.
+#: Quantities that levels can be defined by.
 LevelsBy = Literal["bones", "triangles", "error", "pixels"]
 _LISTS = {"bones": "bones", "triangles": "triangles", "max_error": "error", "screen": "pixels"}
 
-#: The default size of the body on the screen, in pixels, for the coarsest level.
+#: Default size of the body on the screen, in pixels, of the coarsest level.
 USUAL_SCREEN = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number, or a fraction of the total."""
+    """A number, or a part of the total."""
 
     value: float
     is_part: bool = False
 
     def of(self, whole: int) -> int:
-        """The amount as a count, given the total."""
+        """As a count of a whole."""
         return max(1, math.floor(self.value * whole + 0.5)) if self.is_part else int(self.value)
 
 
 def _amounts(text: str) -> tuple[Amount, ...]:
-    """Numbers separated by commas; percentages as 50%."""
+    """Numbers with commas, parts as 50%."""
     return tuple(_amount(word.strip()) for word in text.split(",")) if text else ()
 
 
@@ -45,7 +45,7 @@ def _amount(word: str) -> Amount:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise OptionError(f"expected positive numbers separated by commas, got '{word}'")
+        raise OptionError(f"expected positive numbers with commas, got '{word}'")
     return Amount(value / 100, True) if word.endswith("%") else Amount(value)
 
 
@@ -55,8 +55,8 @@ def _checked(text: str) -> str:
 
 
 def _alone(name: str) -> tuple[Need, ...]:
-    """Only one option may define the levels."""
-    says = "--{} already defines the levels; omit one"
+    """Conditions: levels are defined by one quantity only."""
+    says = "levels are defined by --{} already; omit one"
     return tuple(Need(((other, ("",)),), says.format(other.replace("_", "-"))) for other in _LISTS if other != name)
 
 
@@ -67,11 +67,11 @@ def _list(name: str, help: str, metavar: str, **known: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LodOptions:
-    """Which levels are created.
+    """Which levels are made.
 
-    A list defines every level but the first, which is the model itself, from fine to coarse; a single number defines
-    the coarsest, and the levels between are spaced evenly by their ratio. The other quantities (bones, blends,
-    triangles) are as coarse as the same error allows.
+    A list defines every level except the first, which is the model itself, from fine to coarse. A single number defines
+    the coarsest level, and the levels between have equal ratios. Other quantities (bones, blends, triangles) are as
+    coarse as the same error allows.
 
     Circumstances in `needs`: `listed` (a list defines the levels), `moving` (there is more than one frame).
     """
@@ -86,33 +86,33 @@ class LodOptions:
     )
     bones: str = _list(
         "bones",
-        "Number of bones per level: counts, or percentages of the used bones.",
+        "Bones of the levels: counts, or percent of the used ones.",
         "24,12,6|50%,25%",
-        needs=(need(moving=True, says="the model has one frame, so the importance of its bones is unknown; omit it"),),
+        needs=(need(moving=True, says="the model has one frame, so its bones cannot be reduced; omit it"),),
     )
-    triangles: str = _list("triangles", "Number of triangles per level: counts or percentages.", "5000,1000|50%,10%")
+    triangles: str = _list("triangles", "Triangles of the levels: counts, or percent.", "5000,1000|50%,10%")
     max_error: str = _list(
-        "max_error", "Error per level: RMS distance in the worst clip, in percent of the body's size.", "0.25,0.5,1"
+        "max_error", "Error of the levels: RMS distance in the worst clip, in percent of the body's size.", "0.25,0.5,1"
     )
     screen: str = _list(
         "screen",
-        "Size of the body on the screen, in pixels, for each level: its error stays below one pixel.",
+        "Size of the body on the screen, in pixels, for which each level is: its error stays below one.",
         "400,200,100",
         shown_default=f"{USUAL_SCREEN:g}",
     )
     keep_mesh: bool = option(
         False,
-        help="Reduce only bones and blends; all levels use the model's own mesh.",
+        help="Reduce only bones and blends: all levels keep the mesh of the model.",
         flags=("--keep-mesh",),
-        needs=(need(triangles="", says="--triangles requires coarser meshes; omit one"),),
+        needs=(need(triangles="", says="--triangles requests coarser meshes; omit one"),),
     )
     form: LodForm = option(
         "advanced",
-        help="How bones that are not computed move: 'advanced' follows any bone by a fitted offset; the others keep the"
-        " rig's parents, with a fitted offset, the mean over the clip, or a copy of the parent.",
+        help="How inactive bones follow: any bone by a fitted offset; or the rig's parents, by a fitted offset, the"
+        " mean over the clip, or as copies.",
         flags=("--form",),
     )
-    threads: int = option(0, help="Number of threads; 0 uses all.", flags=("--threads",), minimum=0)
+    threads: int = option(0, help="0: all cores.", flags=("--threads",), minimum=0)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -156,11 +156,11 @@ class LodOptions:
 
     @property
     def n_coarser(self) -> int:
-        """Number of levels without the model itself."""
+        """Levels besides the model itself."""
         return len(self._asked) if self.is_list else self.levels - 1
 
     def counts(self, whole: int) -> list[int]:
-        """Bones or triangles of every level but the first, given the total."""
+        """Bones or triangles of every level but the first, out of `whole`."""
         asked = [amount.of(whole) for amount in self._asked]
         if self.is_list:
             return asked
@@ -168,7 +168,7 @@ class LodOptions:
         return [max(1, round(whole * (least / whole) ** (i / steps))) for i in range(1, steps + 1)]
 
     def tolerances(self) -> list[float]:
-        """The RMS distance allowed for every level but the first, as a fraction of the body's size."""
+        """The RMS distance allowed for every level but the first, as a part of the body's size."""
         values = [1 / a.value if self.by == "pixels" else a.value / 100 for a in self._asked]
         if self.is_list:
             return values

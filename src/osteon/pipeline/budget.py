@@ -1,4 +1,4 @@
-"""A bound instead of knobs: the fewest bytes within an error, or the least error within a size.
+"""Search for bones and rank by a bound: the fewest bytes within an error, or the least error within a size.
 
     error bound:  minimise bytes(B, R)   subject to   E(B, R) <= bound   (and the worst distance, shading, and size)
     size bound:   minimise E(B, R)       subject to   bytes(B, R) <= bound
@@ -9,7 +9,7 @@ written once (a model, with twice the bones, with one correction) predict them a
 
 The way: (1) without corrections, climb by a factor of GROWTH until the bound holds, then halve the interval; (2) from
 there on try fewer bones with as many corrections as the best size so far allows, and cut what is not needed. A bound
-on the shading is kept by corrections of normals, the fewest that do, in every try. For a size: (1) a ladder of bones,
+on the shading is met by the fewest corrections of normals in every try. For a size: (1) a ladder of bones,
 each with the corrections that still fit; (2) the gaps beside the best.
 """
 
@@ -35,9 +35,9 @@ from osteon.pipeline.skin import SkinFit, shade_fit, skin_sequence, truncate_fit
 __all__ = ["Budget", "BudgetFit", "Try", "fit_to_budget"]
 
 GROWTH = 1.6
-#: Bones are found to this part of their number.
+#: Relative precision of the number of bones.
 PRECISION = 0.08
-#: Parts of the plain number of bones that are tried with corrections.
+#: Fractions of the number of bones without corrections that are tried with corrections.
 FEWER = (0.7, 0.45, 0.25, 0.1)
 #: Steps of the ladder for a size.
 LADDER = 6
@@ -46,7 +46,7 @@ MOST_BONES = 512
 
 @dataclass(frozen=True, slots=True)
 class BudgetFit:
-    """The best model found, whether it keeps the bound, and the steps of the search."""
+    """The best model, whether it meets the bound, and the steps of the search."""
 
     fit: SkinFit
     met: bool
@@ -123,10 +123,10 @@ class _Search:
         return max(1, min(MOST_BONES, distinct // 2, self.sequence.n_triangles))
 
     def attempt(self, bones: int, rank: int) -> Try:
-        """Fit, cut to the lowest rank that keeps the bound, and remember it if it is the best."""
+        """Fit, truncate to the lowest rank that meets the bound, and keep the fit if it is the best."""
         wanted = replace(self.options, bones=bones, rank=rank)
         if self.budget.max_shading is not None:
-            wanted = replace(wanted, normal_rank=0)  # as many as the bound needs are added below
+            wanted = replace(wanted, normal_rank=0)  # the bound adds columns below
         self.last = skin_sequence(self.sequence, options=wanted, start=self.last, progress=self.progress)
         if self.budget.max_shading is not None:
             self.last = shade_fit(self.last, self.sequence, self.budget.max_shading, wanted)
@@ -135,7 +135,7 @@ class _Search:
         return self._remember(self._cut(self.last))
 
     def _remember(self, fit: SkinFit) -> Try:
-        """Tell of a fit, and keep it if it is the best."""
+        """Report a fit, and keep it if it is the best."""
         tried = _measured(fit, self.size_of(fit.model))
         self.tries.append(tried)
         self.on_try(tried)
@@ -216,7 +216,7 @@ class _Search:
         return tried
 
     def _flat(self) -> bool:
-        """Whether the last step of bones bought too little to reach the bound by bones alone."""
+        """Whether the last step gained too little to reach the bound by bones alone."""
         before, after = self.tries[-2], self.tries[-1]
         gain = np.log(max(before.error_percent, 1e-12) / max(after.error_percent, 1e-12))
         steps = np.log(max(self.budget.excess(replace(after, bytes=0)), 1.0)) / max(gain, 1e-6)
@@ -275,7 +275,7 @@ def fit_to_budget(
     on_try: Callable[[Try], None] = lambda _: None,
     progress: Progress | None = None,
 ) -> BudgetFit:
-    """Find bones and rank; `size_of` writes a model the way it will be written and tells the bytes."""
+    """Find bones and rank; `size_of` writes a model in its final format and returns the bytes."""
     options = options or SkinOptions()
     if budget.max_shading is not None and options.normal_rank >= 0:
         raise OptionError("normal_rank: a bound on the shading finds it itself; omit --normal-rank")

@@ -1,11 +1,11 @@
-"""Which model of skinning is closest to a sequence: all on the same bones and training poses, judged on others.
+"""Comparison of skinning models: all with the same bones and training poses, measured on unseen poses.
 
 distinct poses - training poses - bones of all poses - every model on the training poses - all poses again - measures
 
 Based on: Reid and Jacka, Mesh Approximation for Animated Characters, sections 3 and 4.1.
 
-Differs from the paper: repeated poses count once, so that no pose that was trained with is among the unseen ones;
-training poses are chosen by how well they cover the motion.
+Differs from the paper: repeated poses count once, so that no training pose is among the unseen ones; training poses
+are chosen to cover the motion.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from osteon.pipeline.skeleton import rig_sequence
 
 __all__ = ["bones_for_comparison", "compare_models"]
 
-#: How often posing is timed; the quickest counts.
+#: Repetitions of timed posing; the fastest counts.
 TIMED = 3
 
 
@@ -55,7 +55,7 @@ TIMED = 3
 def compare_models(
     sequence: MeshSequence, *, options: CompareOptions | None = None, progress: Progress | None = None
 ) -> Comparison:
-    """Fit the models that the options name on training poses, and measure them on these and on the others."""
+    """Fit the requested models to training poses, and measure them on these and on unseen poses."""
     options = options or CompareOptions()
     contestants = find_contestants(options.words)
     if sequence.n_triangles == 0:
@@ -134,7 +134,7 @@ def _compete(
 
 
 def _measure(bones: ComparisonBones, model: Character, poses: Int32, distinct: Int32, threads: int) -> PoseMeasures:
-    """How far a model is from some poses; frames are told by their numbers in the input."""
+    """Errors of a model in some poses; frames are numbered as in the input."""
     sequence, transforms = bones.sequence, bones.transforms.values[poses]
 
     def approximate(start: int, stop: int) -> Float32:
@@ -147,7 +147,7 @@ def _measure(bones: ComparisonBones, model: Character, poses: Int32, distinct: I
 
 
 def _cost(contestant: Contestant, model: Character, bones: ComparisonBones) -> ModelCost:
-    """What a model takes to store and to pose; of columns what is not zero."""
+    """Storage and time of a model; columns count by their non-zero entries."""
     deformer, arrays = model.deformer, model.deformer.arrays()
     slots = next((a.shape[1] for name, a in arrays.items() if name == "bones"), deformer.bone_weights().n_influences)
     entries = sum(int(np.any(one.basis, axis=2).sum()) for one in model.displacements)
@@ -184,8 +184,8 @@ def _notes(sequence: MeshSequence, bones: ComparisonBones, distinct: Int32) -> t
 
 # The skeleton that all models of a comparison share: found in the training poses alone, then in the poses unseen.
 #
-# In unseen poses its joints turn so that the linear blend skin of the training poses comes closest to them, each
-# starting from the training pose most like it, turned over it. No weight of any model sees these poses.
+# In unseen poses its joints are fitted with the linear blend skin of the training poses, starting from the most similar
+# training pose, rigidly aligned. No weight of any model depends on these poses.
 #
 # Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 3.1 and figure 2.
 
@@ -238,9 +238,9 @@ def bones_for_comparison(
 
 
 def _first_guess(distances: PoseDistances, trained: Float64, training: Int32, unseen: Int32) -> Float64:
-    """(n,b,3,4) for every unseen pose the bones of the training pose most like it, turned as that must be turned.
+    """(n,b,3,4) for every unseen pose the bones of the most similar training pose, rotated into alignment.
 
-    All in the units of a problem, in which every frame lies about its own centre.
+    In problem units, in which every frame is centred.
     """
     out = np.empty((len(unseen), *trained.shape[1:]))
     for i, frame in enumerate(unseen):

@@ -1,4 +1,4 @@
-"""What a comparison of models has found."""
+"""The results of a comparison of models."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from osteon.pipeline.options import CompareOptions
 
 __all__ = ["Comparison", "ModelCost", "ModelResult", "PoseMeasures", "place_frames"]
 
-# Which pose every frame of the input shows, and where the body stands in it.
+# The pose of every frame of the input, and the position of the body in it.
 #
-# Frames that repeat a pose take no part in a comparison. Its models play them all the same: with the bones of the pose
-# that they repeat, moved as one rigid body to where that pose lies in the frame.
+# Frames that repeat a pose are not part of a comparison. Its models still play them, with the bones of the repeated
+# pose and the rigid motion from that pose to the frame.
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class FramePlaces:
 
 
 def place_frames(sequence: MeshSequence, distances: PoseDistances, distinct: Int32) -> FramePlaces:
-    """The distinct pose most like each frame, and the rigid motion that lays it over the frame."""
+    """The distinct pose most similar to each frame, and the rigid motion from the pose to the frame."""
     poses = np.searchsorted(distinct, np.arange(sequence.n_frames)).astype(np.int32)
     motions = identity(sequence.n_frames)
     centers = frame_centers(sequence.source)
@@ -59,7 +59,7 @@ def place_frames(sequence: MeshSequence, distances: PoseDistances, distinct: Int
 
 @dataclass(frozen=True, slots=True)
 class PoseMeasures:
-    """How far a model is from some poses."""
+    """Errors of a model in some poses."""
 
     frames: Int32  # (n,) of the input
     distortion: Distortion
@@ -97,7 +97,7 @@ class PoseMeasures:
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """What a model takes to store and to pose, besides rest pose and bones, which all share."""
+    """Storage and time of a model, besides rest pose and bones, which all share."""
 
     slots: int  # bones per vertex
     floats: int
@@ -139,7 +139,7 @@ class Comparison:
     training: Int32  # (n,) poses
     transforms: Float64  # (p,b,3,4) posed_from_rest
     skeleton: Skeleton  # of the bones
-    places: FramePlaces  # which pose each frame of the input shows, and where
+    places: FramePlaces  # of the input
     results: tuple[ModelResult, ...]
     notes: tuple[str, ...]
     seconds: dict[str, float]
@@ -159,7 +159,7 @@ class Comparison:
 
     @property
     def unseen(self) -> Int32:
-        """Poses that took no part in any fit."""
+        """Poses that no fit used."""
         rest: Int32 = np.setdiff1d(np.arange(len(self.distinct), dtype=np.int32), self.training)
         return rest
 
@@ -173,7 +173,7 @@ class Comparison:
         return tuple(sorted(self.results, key=lambda result: result.unseen.deviation.mean))
 
     def pose(self, result: ModelResult, poses: Sequence[int]) -> Float32:
-        """(n,v,3) what a model makes of some poses."""
+        """(n,v,3) vertices of a model in some poses."""
         return pose_character(result.character, self.transforms[list(poses)])
 
     def animated(self, result: ModelResult) -> SkinnedModel:

@@ -1,6 +1,6 @@
-"""A rig and meshes of known poses in, a character whose displacements follow its joints out, and how good it is.
+"""EigenSkin from a rig and meshes of known poses: a character whose displacements follow its joints, and its errors.
 
-rig - poses of its bones - weights, if wanted - EigenSkin of poses to learn from - measures on these and on others
+Stages: poses of the rig's bones - weights, if requested - EigenSkin of training poses - errors on these and on others.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from osteon.io.skeletons.rig import printable_names
 __all__ = ["LearnedSkin", "PoseErrors", "learn_eigenskin", "measure_poses", "poses_of_rig", "rig_of_mesh"]
 
 
-# Meshes in poses of a stick skeleton as poses of a rig: joints by name, vertices by place.
+# Meshes in poses of a stick skeleton as poses of a rig: joints match by name, vertices by position.
 #
 # A turn of joint j is told in the axes of the rest pose, against what j hangs on, and so it is for the rig's own joint
 # of that name (`deform/pose_skeleton.py`). Joints that the rig has besides, such as helpers, go along.
@@ -93,7 +93,7 @@ def _vertices(rig: Mesh, poses: Mesh) -> Int64:
     """(v,) the vertex of the poses for each vertex of the rig."""
     ours, theirs = rig.rest.astype(np.float64), poses.rest.astype(np.float64)
     same = np.arange(len(ours))
-    if len(ours) != len(theirs) or _farthest(ours, theirs) > SAME_VERTEX * rig.diagonal:
+    if len(ours) != len(theirs) or np.linalg.norm(ours - theirs, axis=1).max(initial=0.0) > SAME_VERTEX * rig.diagonal:
         from scipy.spatial import cKDTree
 
         same = np.asarray(cKDTree(theirs).query(ours)[1])
@@ -107,22 +107,18 @@ def _vertices(rig: Mesh, poses: Mesh) -> Int64:
     return same
 
 
-def _farthest(ours: Float64, theirs: Float64) -> float:
-    return float(np.linalg.norm(ours - theirs, axis=1).max(initial=0.0))
-
-
-#: Frames a second of clips that show poses.
+#: Frame rate of clips of poses.
 POSES_A_SECOND = 4.0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LearnedSkin:
-    """A character that learned from poses."""
+    """A character with displacements fitted to poses."""
 
     model: SkinnedModel  # plays the clips of its rig, or the poses
     fit: EigenSkinFit
     training: PoseErrors
-    validation: PoseErrors | None  # None where no pose was kept to judge by
+    validation: PoseErrors | None  # None without validation poses
     seconds: dict[str, float]
     options: EigenSkinOptions
     notes: tuple[str, ...]
@@ -153,7 +149,7 @@ def learn_eigenskin(
     options: EigenSkinOptions | None = None,
     progress: Progress | None = None,
 ) -> LearnedSkin:
-    """The rig with displacements learned from the poses; those marked `validate` only judge it."""
+    """Fit displacements of the rig to the poses; those marked `validate` only measure the result."""
     options = options or EigenSkinOptions()
     compile_kernels(EIGENSKIN_KERNELS, progress)
     watch = Stopwatch()
@@ -191,7 +187,7 @@ def learn_eigenskin(
 
 
 def _refitted(character: Character, poses: KnownPoses, options: EigenSkinOptions) -> Character:
-    """The rig with weights that come as close to the poses as linear blending can."""
+    """The rig with the linear blend weights that are closest to the poses."""
     from osteon.fit.problem import InputTransforms, pose_problem
     from osteon.fit.skin.influences import select_influences
 
@@ -218,7 +214,7 @@ def _still(names: Sequence[str]) -> Animation:
 
 
 def _played(rig: SkinnedModel, character: Character, training: KnownPoses, validation: KnownPoses | None) -> Animation:
-    """The clips of the rig; of a rig that stands still the poses, those to judge by as a clip of their own."""
+    """The clips of the rig; for a rig without animation the poses, those for validation as a separate clip."""
     stored = character.displacement("corrections")
     if rig.n_frames > 1 or stored is not None:
         return rig.animation
@@ -232,7 +228,7 @@ def _played(rig: SkinnedModel, character: Character, training: KnownPoses, valid
 
 
 def _notes(rig: SkinnedModel, fit: EigenSkinFit, options: EigenSkinOptions) -> tuple[str, ...]:
-    """What a person should know."""
+    """Notes for the user."""
     notes = []
     if rig.rank:
         notes.append(f"the rig's {rig.rank} morph targets or corrections stay, and play on top")
@@ -277,7 +273,7 @@ class PoseErrors:
 
     @property
     def limit(self) -> Float64:
-        """(p,) what the best coefficients remove."""
+        """(p,) the share that the best coefficients remove."""
         return _share(self.skin, self.best)
 
     def to_json(self) -> dict[str, object]:
@@ -301,7 +297,7 @@ class PoseErrors:
 def measure_poses(
     skins: tuple[Character, Character], poses: KnownPoses, displacement: EigenSkin, *, threads: int = 0
 ) -> PoseErrors:
-    """Errors of the rig as it came, and as it has become, in known poses."""
+    """Errors of the original rig and of the result in known poses."""
     plain, corrected = (replace(skin, displacements=()) for skin in skins)
     surface = np.unique(plain.mesh.faces).astype(np.int64)
     rest = plain.mesh.rest.astype(np.float64)[None]
@@ -351,7 +347,7 @@ def _degrees(found: Float64) -> dict[str, float] | None:
 
 
 def _best(skin: Character, bones: Float64, displacement: EigenSkin, missing: Float64, surface: Int64) -> float:
-    """RMS that the best coefficients leave of what the skin misses (v,3) in a pose."""
+    """RMS of the residual of the skin's error (v,3) in a pose with the best coefficients."""
     linear = blends_of(skin.deformer, bones, surface)[..., :3]
     columns = displacement.basis[: displacement.rank, surface].astype(np.float64)
     moved = np.einsum("vij,rvj->rvi", linear, columns, optimize=True).reshape(len(columns), -1)

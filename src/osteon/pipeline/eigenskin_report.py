@@ -1,4 +1,4 @@
-"""What is said about a learned EigenSkin: how good it is, how it was made, and what fewer columns would give.
+"""The report of a fitted EigenSkin: quality, method, and the errors with fewer columns.
 
 | section | holds |
 | --- | --- |
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
+from osteon.core.arrays import IntArray
 from osteon.core.progress import peak_memory_mb
 from osteon.fit.eigenskin.eigenbasis import choose_counts, left_by_counts
-from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.pipeline.eigenskin import LearnedSkin
 
 __all__ = ["eigenskin_report", "ladder_of"]
@@ -25,31 +25,38 @@ __all__ = ["eigenskin_report", "ladder_of"]
 
 def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
     """The report as JSON."""
-    model, found, fit = learned.model, learned.displacement, learned.fit
+    model, found, fit, options = learned.model, learned.displacement, learned.fit, learned.options
+    groups = fit.groups
     return {
         "input": {
             "vertices": model.n_vertices,
             "triangles": len(model.faces),
             "bones": model.n_bones,
-            **_poses(learned),
+            "poses": len(learned.training.names),
+            "poses_of_one_joint": sum(len(poses) for poses in groups.single.values()),
+            "poses_of_two_joints": sum(len(poses) for poses in groups.pair.values()),
+            "poses_of_many_joints": len(groups.many),
+            "validation_poses": 0 if learned.validation is None else len(learned.validation.names),
         },
         "quality": {
             "training": learned.training.to_json(),
             "validation": None if learned.validation is None else learned.validation.to_json(),
             "relative_training_error": left_by_counts(fit.bases, fit.counts),
             "eigendisplacements": found.rank,
-            "eigendisplacements_a_vertex": _a_vertex(learned),
+            "eigendisplacements_a_vertex": _mean_and_max(found.columns_per_vertex[np.unique(model.faces)], learned),
             "eigennormals": found.n_normals,
-            "eigennormals_a_normal": _a_normal(learned),
+            "eigennormals_a_normal": _mean_and_max(found.columns_per_normal, learned),
             "basis_bytes": found.basis_bytes,
         },
         "method": {
             "kind": found.kind,
             "deformer": model.deformer.kind,
-            "options": _options(learned.options),
+            # The paper has no pairs of joints, and its own support.
+            "options": asdict(options)
+            | {"per_pair": 0 if options.preset == "paper" else options.per_pair, "support": options.threshold},
             "joints": [row for row in _drivers(learned) if len(row["joints"]) == 1],
             "pairs": [row for row in _drivers(learned) if len(row["joints"]) == 2],
-            "joints_never_moved": _never_moved(learned),
+            "joints_never_moved": [model.track.names[int(fit.settings.joints[n])] for n in fit.settings.never_moved()],
             "inverses_bounded": fit.observed.bounded,
             "smallest_singular_value": fit.observed.flattest,
         },
@@ -61,19 +68,13 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
     }
 
 
-def _options(options: EigenSkinOptions) -> dict[str, Any]:
-    """The options as they were used: the paper has no pairs of joints, and its own support."""
-    pairs = 0 if options.preset == "paper" else options.per_pair
-    return asdict(options) | {"per_pair": pairs, "support": options.threshold}
-
-
 def ladder_of(learned: LearnedSkin) -> list[dict[str, Any]]:
     """Relative training error of the poses of single joints, without any limit, by columns per joint and axis.
 
-    It ends where one more would be rounding.
+    It ends where another column would be rounding.
     """
     alone = [basis for basis in learned.fit.bases if not basis.is_pair]
-    most = max((-(-len(basis.singular) // basis.ways) for basis in alone), default=0)
+    most = max((-(-len(basis.singular) // basis.n_axes) for basis in alone), default=0)
     rungs: list[dict[str, Any]] = []
     last: list[int] = []
     for n in range(most + 1):
@@ -85,24 +86,7 @@ def ladder_of(learned: LearnedSkin) -> list[dict[str, Any]]:
     return rungs
 
 
-def _poses(learned: LearnedSkin) -> dict[str, int]:
-    groups = learned.fit.groups
-    return {
-        "poses": len(learned.training.names),
-        "poses_of_one_joint": sum(len(poses) for poses in groups.single.values()),
-        "poses_of_two_joints": sum(len(poses) for poses in groups.pair.values()),
-        "poses_of_many_joints": len(groups.many),
-        "validation_poses": 0 if learned.validation is None else len(learned.validation.names),
-    }
-
-
-def _a_vertex(learned: LearnedSkin) -> dict[str, float]:
-    counts = learned.displacement.columns_per_vertex[np.unique(learned.model.faces)]
-    return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
-
-
-def _a_normal(learned: LearnedSkin) -> dict[str, float]:
-    counts = learned.displacement.columns_per_normal
+def _mean_and_max(counts: IntArray, learned: LearnedSkin) -> dict[str, float]:
     return {"mean": float(counts.mean()), "max": int(counts.max(initial=0)), "limit": learned.options.limit}
 
 
@@ -130,7 +114,7 @@ def _drivers(learned: LearnedSkin) -> list[dict[str, Any]]:
 
 
 def _normals_of(learned: LearnedSkin, number: int) -> dict[str, Any]:
-    """What a driver does to normals."""
+    """The normals of a driver."""
     found = learned.fit.normals
     assert found is not None
     basis, function = found.bases[number], found.functions[number]
@@ -141,8 +125,3 @@ def _normals_of(learned: LearnedSkin, number: int) -> dict[str, Any]:
         "radius": function.radius,
         "ridge": function.ridge,
     }
-
-
-def _never_moved(learned: LearnedSkin) -> list[str]:
-    settings, names = learned.fit.settings, learned.model.track.names
-    return [names[int(settings.joints[n])] for n in settings.never_moved()]

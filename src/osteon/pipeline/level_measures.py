@@ -1,4 +1,4 @@
-"""How far bones and blends of a level are from the model, by posing both."""
+"""Errors of the bones and blends of a level, by posing both, and the time that fewer bones save."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def measure_models(model: SkinnedModel, other: SkinnedModel, *, threads: int = 0
 
 
 def _measured(model: SkinnedModel, clips: Iterable[SkinnedModel], threads: int) -> SkinMeasure:
-    """The model against what stands for each of its clips."""
+    """The model against a representation of each of its clips."""
     errors, counts, worst, motion = [], [], 0.0, _MotionSum()
     step = max(1, -(-model.n_frames * model.n_vertices // MOST))
     for clip, other in zip(model.clips, clips, strict=True):
@@ -89,12 +89,12 @@ class _MotionSum:
         return max(0.0, self._squares - float((self._sum**2).sum()) / max(1, self._count))
 
 
-# What fewer bones save: the measured time that the matrices of a character take, by how many bones are active.
+# The measured time of computing the matrices of a character, by the number of active bones.
 #
 # Interpolation of keys, kinematics, bind matrices and whatever bones follow, as `level_player` does it for a crowd.
 #
 # Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 3.1 and figure 6.
-# Differs from the paper: it tells frames a second of a whole program; here only that part is timed which bones cost.
+# Differs from the paper: it reports frames per second of a whole program; here only the cost of bones is timed.
 
 #: Characters that are prepared by a call, counts of bones that are timed, and how often; the shortest time counts.
 CROWD, COUNTS, REPEATS = 64, 12, 5

@@ -1,7 +1,7 @@
 """Levels of a skinned, animated model: bones and blends searched, meshes simplified, levels chosen and measured.
 
 A level has one tolerance, an RMS distance. Whatever is requested sets it: an error or a size on the screen directly,
-bones or triangles by what they cost. All else is then as coarse as it allows, the cheapest first:
+bones or triangles by what they cost. Everything else is then as coarse as it allows, the cheapest first:
 
     requested              mesh at most      bones and blends at most
     error e, size 1 / e    e / 2             sqrt(e^2 - mesh^2)
@@ -37,7 +37,7 @@ from osteon.lod.search.level_errors import SkinErrors, skin_errors
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.pipeline.level_measures import SkinMeasure, measure_level_skin, measure_models
 
-__all__ = ["BakedLevel", "LevelsFit", "MeshOffer", "bake_found", "file_sizes", "fit_levels", "level_at", "stored_fit"]
+__all__ = ["BakedLevel", "LevelsFit", "bake_found", "file_sizes", "fit_levels", "level_at", "stored_fit"]
 
 
 #: Meshes that are offered have this part of the triangles of the one before, so many times, while there are these left.
@@ -51,7 +51,7 @@ DEFAULT_OPTIONS = LodOptions()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LevelsFit:
-    """A model with its levels, and what is known of them."""
+    """A model with its levels and their errors."""
 
     levels: ModelLevels
     errors: SkinErrors
@@ -246,7 +246,7 @@ def _with_errors(level: Level, skin: SkinMeasure, meshes: Sequence[MeshLevel], s
 
 
 def _notes(levels: ModelLevels, meshes: Sequence[MeshLevel], reached: bool, moving: bool) -> tuple[str, ...]:
-    """What whoever asked should know."""
+    """Notes for the user."""
     notes = []
     if not moving:
         notes.append("the model has one frame, which tells nothing of its bones: levels differ in their mesh only")

@@ -14,7 +14,7 @@ from osteon.core.options import check_options, need, option
 from osteon.core.skin_options import SkinOptions
 from osteon.io.engines import EngineName, engine_of
 
-__all__ = ["Budget", "CompareOptions", "RigForm", "RigOptions", "Try", "options_for", "parse_bytes"]
+__all__ = ["Budget", "CompareOptions", "RigOptions", "Try", "options_for", "parse_bytes"]
 
 
 def _parse_poses(text: str) -> str:
@@ -33,14 +33,14 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """Which models are compared, and what they are trained with."""
+    """Which models are compared, and the poses that they are fitted to."""
 
     models: str = option(
         "",
         help="Words with commas, such as ssd,dqs.",
         flags=("--models",),
         metavar="WORDS",
-        shown_default="all there are",
+        shown_default="all",
     )
     train: int = option(
         10,
@@ -66,13 +66,13 @@ class CompareOptions:
     )
     influences: int = option(
         4,
-        help="Bones a vertex of ssd and dqs, 1 to 8.",
+        help="Bones per vertex of ssd and dqs, 1 to 8.",
         flags=("--influences", "-k"),
         minimum=1,
         maximum=8,
     )
     seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
-    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
+    threads: int = option(0, help="0: all cores.", flags=("--threads",), minimum=0)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -81,12 +81,12 @@ class CompareOptions:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The models asked for, as they were written; () for all."""
+        """The requested models, as they were written; () for all."""
         return tuple(word.strip() for word in self.models.split(",")) if self.models else ()
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """The training poses asked for; () where they are to be chosen."""
+        """The requested training poses; () chooses them automatically."""
         return () if self.poses is None else _numbers(self.poses)
 
 
@@ -95,11 +95,11 @@ RigForm = Literal["articulated", "free"]
 
 @dataclass(frozen=True, slots=True)
 class RigOptions:
-    """How a skeleton is found in a sequence."""
+    """How a skeleton is recovered from a sequence."""
 
     form: RigForm = option(
         "articulated",
-        help="Articulated: constant bone lengths, only the root moves, all joints turn. Free: bones move as they like.",
+        help="Articulated: constant bone lengths, only the root moves, joints rotate. Free: bones move independently.",
         flags=("--form",),
     )
     bones: int = option(
@@ -108,22 +108,22 @@ class RigOptions:
         flags=("--bones", "-b"),
         minimum=0,
         expected="1 or more (or 0 to find the number)",
-        shown_default="as many as carry a part of their own",
+        shown_default="as many as have a rigid part",
     )
     symmetric: bool = option(
         False, help="Joints of the left mirror those of the right; needs a symmetric rest pose.", flags=("--symmetric",)
     )
     root: int | None = option(
         None,
-        help="The root is the bone of this vertex.",
+        help="The root is the bone that moves this vertex.",
         flags=("--root",),
         metavar="VERTEX",
         minimum=0,
         shown_default="the middle of the body",
     )
-    influences: int = option(4, help="Bones a vertex, 1 to 8.", flags=("--influences", "-k"), minimum=1, maximum=8)
+    influences: int = option(4, help="Bones per vertex, 1 to 8.", flags=("--influences", "-k"), minimum=1, maximum=8)
     seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
-    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
+    threads: int = option(0, help="0: all cores.", flags=("--threads",), minimum=0)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -146,13 +146,13 @@ class Try:
     error_percent: float
     worst: float
     bytes: int
-    shading: float = 0.0  # mean degrees, as players show it
+    shading: float = 0.0  # mean degrees, as players shade
     normal_rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What must hold. At least one bound is given."""
+    """Bounds that a fit must meet; at least one is set."""
 
     max_error: float | None = option(
         None,
@@ -164,7 +164,7 @@ class Budget:
     )
     max_distance: float | None = option(
         None,
-        help="The same for the worst vertex.",
+        help="The same for the distance of the worst vertex.",
         flags=("--max-distance",),
         metavar="UNITS",
         above=0,
@@ -207,7 +207,7 @@ class Budget:
 
     @property
     def bounds_error(self) -> bool:
-        """Whether closeness is bounded, not size alone."""
+        """Whether the error or the shading is bounded, not only the size."""
         return any(bound is not None for bound in (self.max_error, self.max_distance, self.max_shading))
 
     def close_enough(self, attempt: Try) -> bool:
@@ -218,7 +218,7 @@ class Budget:
         return self.max_bytes is None or attempt.bytes <= self.max_bytes
 
     def excess(self, attempt: Try) -> float:
-        """How far off the worst bound is, as a factor; at most 1 when all hold."""
+        """The largest ratio of a value to its bound; at most 1 if all bounds hold."""
         factors = [
             attempt.error_percent / self.max_error if self.max_error else 0.0,
             attempt.worst / self.max_distance if self.max_distance else 0.0,
@@ -228,19 +228,18 @@ class Budget:
         return max(factors)
 
 
-def options_for(options: SkinOptions, name: EngineName, *, bone_type_asked: bool, has_rig: bool = False) -> SkinOptions:
-    """The options with the best bones that the engine plays, or those of the paper, unless they were asked for.
+def options_for(options: SkinOptions, name: EngineName, *, has_bone_type: bool, has_rig: bool = False) -> SkinOptions:
+    """The options with the best bones that the engine plays, or those of the paper, unless the user chose them.
 
-    Those of a rig are chosen once it is read.
-
-    An engine that is named refuses more influences than it reads; bones that it does not play are never refused.
+    Bones of a rig are chosen when it is read. A named engine refuses more influences than it reads; bones that it does
+    not play are never refused.
     """
     engine = engine_of(name)
     if name != "any" and options.influences > engine.influences:
         raise OptionError(
-            f"influences: files for {name} have {engine.influences} bones a vertex at most, got {options.influences}; "
-            f"use {engine.influences}, or write for another engine"
+            f"influences: files for {name} have at most {engine.influences} bones per vertex, got "
+            f"{options.influences}; use {engine.influences}, or write for another engine"
         )
-    if bone_type_asked or has_rig:
+    if has_bone_type or has_rig:
         return options
     return replace(options, bone_type=engine.bone_type if options.preset == "default" else "flexible")

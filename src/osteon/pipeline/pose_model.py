@@ -1,14 +1,14 @@
-"""Poses of a stick skeleton on a skinned model: its own skin follows.
+"""Poses of a stick skeleton applied to a skinned model.
 
 The sticks are those of the model's joints (`sticks_of_model`), so every file of poses serves. Joint j of the model
-turns by the rotation of the bones that it carries, those to its children, and goes where its end of them is. A joint
-that is no joint of the sticks, such as a helper in the place of its parent, goes with the nearest one above that is.
-What hangs on none of them (a handle on the ground, a loose joint) goes with the root.
+gets the rotation of the bones to its children and the position of their common end. A joint that is not in the sticks,
+such as a helper in the place of its parent, follows its nearest ancestor that is. Joints without such an ancestor (a
+handle on the ground, a loose joint) follow the root.
 
-Rigs that move at another size than they rest at (centimetres in a scene of metres) keep it: a pose in which all bones
-are longer by one factor is the whole body at that size.
+Rigs whose animation has another scale than their rest pose (centimetres in a scene of metres) keep it: a pose in which
+all bones are longer by one factor scales the whole body.
 
-What winds, thickens or pins a mesh has no place on a skin of bones, and is refused.
+Twist, cross scale, lines and pins do not apply to a skin and are refused.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import nearest_rotation
 from osteon.deform.pose_skeleton import transforms_of_places
+from osteon.io.skeletons.files import sticks_of_model
 from osteon.io.skeletons.rig import printable_names
-from osteon.io.skeletons.rig_files import sticks_of_model
 from osteon.simplex.bone_transforms import bone_transforms
 from osteon.simplex.options import BoneOptions, Turns
 
 __all__ = ["ModelSticks", "pose_model", "sticks_for"]
 
-#: Factors by which bones are longer that differ by less than this are one: clips are float32.
+#: Relative tolerance of equal factors of bone length, because clips are float32.
 ALIKE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSticks:
-    """The sticks of a model, and how its joints follow them."""
+    """The sticks of a model, and the mapping from its joints to them."""
 
     sticks: StickSkeleton
-    anchors: tuple[int, ...]  # (j,) the joint of the sticks that each joint goes with
+    anchors: tuple[int, ...]  # (j,) the joint of the sticks that each joint follows
     carried: tuple[tuple[int, ...], ...]  # (j,) the bones of the sticks whose rotation it has
 
     def transforms(self, track: PoseTrack, turns: Turns = "passed-on") -> Float64:
@@ -56,7 +56,7 @@ class ModelSticks:
         return transforms_of_places(self.sticks.joints[anchors], track.joints[:, anchors], frames)
 
     def _sizes(self, track: PoseTrack) -> Float64:
-        """(f,) how large the body is in each pose: of that factor by which all bones are longer, if there is one."""
+        """(f,) scale of the body in each pose: the common factor of all bone lengths, if there is one."""
         ends = track.joints[:, self.sticks.bones]
         ratio = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2) / np.linalg.norm(self.sticks.vectors, axis=1)
         mean = ratio.mean(axis=1)
@@ -85,14 +85,15 @@ def sticks_for(model: SkinnedModel, path: str | Path | None = None) -> ModelStic
     """The sticks by which a model is posed; `path` is the file that messages name."""
     source = Path(model.name if path is None else path)
     sticks, skeleton = sticks_of_model(model, source), model.skeleton
-    assert skeleton is not None  # or else there were no sticks
+    assert skeleton is not None  # otherwise there are no sticks
     if len(skeleton.names) != model.n_bones:
         raise GeometryError(f"{source}: has {len(skeleton.names)} joints for {model.n_bones} bones; rig it anew")
     names, parents = printable_names(skeleton.names), skeleton.parents.tolist()
     number = {name: j for j, name in enumerate(sticks.names)}
     joint_of = {name: j for j, name in enumerate(names)}
     anchors = tuple(_anchor(j, names, parents, number, sticks.root) for j in range(len(names)))
-    carriers = [_carrier(sticks.names[far], joint_of, parents) for far in _far_ends(sticks)]
+    far_ends = [int(ends.sum()) - int(near) for ends, near in zip(sticks.bones, sticks.tree.head, strict=True)]
+    carriers = [_carrier(sticks.names[far], joint_of, parents) for far in far_ends]
     carried = tuple(_carried(j, anchors[j], carriers, sticks) for j in range(len(names)))
     return ModelSticks(sticks, anchors, carried)
 
@@ -103,13 +104,8 @@ def _anchor(joint: int, names: Sequence[str], parents: Sequence[int], number: di
     return number[names[joint]] if joint >= 0 else root
 
 
-def _far_ends(sticks: StickSkeleton) -> list[int]:
-    """(b,) the end of each bone away from the root."""
-    return [int(ends.sum()) - int(head) for ends, head in zip(sticks.bones, sticks.tree.head, strict=True)]
-
-
 def _carrier(far: str, joint_of: dict[str, int], parents: Sequence[int]) -> int:
-    """The model's joint that carries the bone to a joint: the one above it, or of an added end the joint itself."""
+    """The model's joint that carries the bone to a joint: its parent, or for an added end the joint itself."""
     return parents[joint_of[far]] if far in joint_of else joint_of[far.rpartition(".")[0]]
 
 
@@ -121,7 +117,7 @@ def _carried(joint: int, anchor: int, carriers: list[int], sticks: StickSkeleton
 
 
 def _common(rotations: Float64) -> Float64:
-    """(f,3,3) the mean of the rotations (f,b,3,3) of one joint's bones: all alike, unless joints were put in places."""
+    """(f,3,3) the mean of the rotations (f,b,3,3) of one joint's bones, which differ only if a pose moves joints."""
     alike = rotations.shape[1] == 1 or (rotations == rotations[:, :1]).all()
     return rotations[:, 0] if alike else nearest_rotation(rotations.mean(axis=1))
 

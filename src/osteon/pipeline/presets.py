@@ -35,18 +35,13 @@ from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, refine_skin
 from osteon.fit.skin.weights import fit_influences
 from osteon.pipeline.stages import SkinTask, Solution, Start, correct_solution, shade_solution
 
-__all__ = [
-    "cluster_sample",
-    "fit_default",
-    "fit_paper",
-    "refine_options",
-]
+__all__ = ["cluster_sample", "fit_default", "fit_paper", "refine_options"]
 
-#: Bones where mean shift finds no structure and no number was requested; more follow where E is not close.
+#: Bones where mean shift finds no clusters and no number is requested; more follow if E is large.
 FALLBACK_BONES = 16
-#: Rounds on all vertices where those of shading follow, which bring positions closer too.
+#: Rounds on all vertices if those of shading follow, which also improve positions.
 SHADED_FULL_ROUNDS = 9
-#: Triangles and frames that the default preset looks at to count bones.
+#: Triangles and frames of the count of bones in the default preset.
 COUNT_TRIANGLES = 2048
 COUNT_FRAMES = 48
 
@@ -56,7 +51,7 @@ def _cluster_options(options: SkinOptions) -> ClusterOptions:
 
 
 def refine_options(options: SkinOptions) -> RefineOptions:
-    """How bones and weights are refined."""
+    """Options of the refinement of bones and weights."""
     return RefineOptions(
         bone_type=options.bone_type,
         influences=options.influences,
@@ -93,7 +88,7 @@ def fit_default(task: SkinTask) -> Solution:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """First bones, and what finding them has told."""
+    """Initial bones, and the results of the clustering that found them."""
 
     starts: list[Float64]
     near_rigid_fraction: float
@@ -102,7 +97,7 @@ class _Begun:
 
 
 def cluster_sample(task: SkinTask) -> Clustering:
-    """Mean shift on some triangles and frames: how many bones there are, and how nearly rigid the motion is."""
+    """Mean shift on some triangles and frames: the number of bones, and how nearly rigid the motion is."""
     options = task.options
     with task.watch.stage("count"):
         sample = sample_triangles(task.sequence.n_triangles, COUNT_TRIANGLES, options.seed)
@@ -111,7 +106,7 @@ def cluster_sample(task: SkinTask) -> Clustering:
 
 
 def _count_and_seed(task: SkinTask, coarse: FitProblem) -> _Begun:
-    """Mean shift on a sample tells the number of bones; first bones by splitting and by its clusters."""
+    """The number of bones by mean shift on a sample, and initial bones by splitting and from its clusters."""
     sequence, problem, options = task.sequence, task.problem, task.options
     clustering, threads = cluster_sample(task), task.threads
     n_bones = _bones_that_fit(problem, options, clustering.n_bones)
@@ -131,7 +126,7 @@ def _count_and_seed(task: SkinTask, coarse: FitProblem) -> _Begun:
 
 
 def _start_again(task: SkinTask, coarse: FitProblem, start: Start) -> _Begun:
-    """The bones of an earlier fit: the most useful of them, or all of them and more where the error is."""
+    """The bones of an earlier fit: the most useful of them, or all of them and new ones where the error is large."""
     threads = task.threads
     with task.watch.stage("seed"):
         transforms = task.problem.from_input(start.transforms)
@@ -140,7 +135,7 @@ def _start_again(task: SkinTask, coarse: FitProblem, start: Start) -> _Begun:
             influences = select_influences(coarse, transforms, task.options.influences, threads=threads)
             costs = removal_costs(coarse, transforms, influences, threads)
             transforms = transforms[:, np.sort(np.argsort(-costs, kind="stable")[:n_bones])]
-        # Bones that grew out of very few may end in a poor valley: splitting afresh is followed for a few rounds too.
+        # Bones that grew from very few may be in a poor local minimum, so a new splitting is a second start.
         starts = [complete_bones(coarse, transforms, n_bones, threads), seed_bones(coarse, n_bones, threads)]
     return _Begun(starts, start.near_rigid_fraction, start.tolerance)
 
@@ -153,7 +148,7 @@ def _bones_that_fit(problem: FitProblem, options: SkinOptions, found: int) -> in
 
 
 def _neighbor_mean(task: SkinTask) -> Any:
-    """(u,u) sparse: the mean over the neighbours of every welded vertex; one without neighbours keeps its own."""
+    """(u,u) sparse mean over the neighbours of every welded vertex, or the vertex itself without neighbours."""
     graph = vertex_graph(task.welded_of_vertex[task.sequence.faces], len(task.vertices))
     degree = np.asarray(graph.sum(axis=1)).ravel()
     graph.setdiag(np.where(degree == 0, 1.0, 0.0))

@@ -1,4 +1,4 @@
-"""A rig that exists already: which of its parts fit the sequence, and the stages that use them.
+"""Skinning with an existing rig: the parts of it that match the sequence, and the stages that use them.
 
 | the rig has                              | what is kept                 | what is found |
 | --- | --- | --- |
@@ -36,20 +36,20 @@ from osteon.pipeline.stages import SkinTask, Solution, correct_solution, correct
 
 __all__ = ["default_rig_options", "fit_to_rig", "limit_bones", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
 
-STIFF = "rigid joints are closer than joints that stretch, which stretch all that hangs below them; they are rigid"
-#: Rounds in which joints that stretch are solved for, and put where their tree can play them.
+STIFF = "rigid joints are closer than joints that stretch, which also stretch their descendants; joints are rigid"
+#: Alternations of solving for joints that stretch, and projecting them onto what their tree can represent.
 TREE_ROUNDS = 6
-#: Above this E % the rig's motion has little to do with the sequence.
+#: Above this E % the rig probably does not belong to the sequence.
 FAR_OFF = 50.0
 
 
 def _brings_motion(sequence: MeshSequence, rig: SkinnedModel) -> bool:
-    """Whether the rig brings the motion of every frame."""
+    """Whether the rig provides the motion of every frame."""
     return rig.n_frames == sequence.n_frames and rig.n_frames > 1
 
 
 def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, Any]:
-    """What the rig brings, for options that have no effect on it: `check_used(options, **…)`."""
+    """Properties of the rig that decide which options have an effect: `check_used(options, **…)`."""
     return {
         "rig": True,
         "motion": "kept" if _brings_motion(sequence, rig) else "found",
@@ -58,7 +58,7 @@ def rig_circumstances(sequence: MeshSequence, rig: SkinnedModel) -> dict[str, An
 
 
 def default_rig_options(sequence: MeshSequence, rig: SkinnedModel) -> SkinOptions:
-    """Rigid joints, where their motion is found; no morph targets beside those that the rig has."""
+    """Rigid joints, if their motion is fitted; no morph targets in addition to the rig's."""
     if not _brings_motion(sequence, rig):
         sequence, _ = on_rig_vertices(sequence, rig)
     return drop_unused(SkinOptions(bone_type="rigid", normal_rank=0), **rig_circumstances(sequence, rig))
@@ -67,7 +67,7 @@ def default_rig_options(sequence: MeshSequence, rig: SkinnedModel) -> SkinOption
 def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
     """Whether the rig's vertices are the sequence's, in the same order.
 
-    As many in another order would make long edges of short ones; another pose or unit does not.
+    Another order would lengthen the edges; another pose or unit does not.
     """
     if rig.n_vertices != sequence.n_vertices:
         return False
@@ -80,7 +80,7 @@ def _same_vertices(sequence: MeshSequence, rig: SkinnedModel) -> bool:
 def on_rig_vertices(sequence: MeshSequence, rig: SkinnedModel) -> tuple[MeshSequence, tuple[str, ...]]:
     """The sequence on the vertices of the rig, and a note of it, where both are one mesh in another order or split.
 
-    Any other sequence comes back as it is.
+    Any other sequence is returned unchanged.
     """
     if rig.n_vertices == sequence.n_vertices and np.array_equal(rig.faces, sequence.faces):
         return sequence, ()
@@ -108,19 +108,16 @@ def posed_by_rig(sequence: MeshSequence, rig: SkinnedModel, options: SkinOptions
             f"{sequence.n_frames} and {sequence.n_vertices}{order}; a rig must share all frames or all vertices"
         )
     if not _same_vertices(sequence, rig):
-        _check_first_frame(sequence, rig)
+        if not np.array_equal(sequence.rest, sequence.frame(0)):  # the joints are known for this pose only
+            raise GeometryError(
+                f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; omit --rest"
+            )
         return sequence
     return sequence.with_parts(rest=rig.rest, asset=replace(sequence.asset, normals=rig.asset.normals))
 
 
-def _check_first_frame(sequence: MeshSequence, rig: SkinnedModel) -> None:
-    """Refuse another mesh whose rest pose is not the frame in which the joints are known to stand with it."""
-    if not np.array_equal(sequence.rest, sequence.frame(0)):
-        raise GeometryError(f"rig '{rig.name}' has another mesh, so the rest pose must be the first frame; omit --rest")
-
-
 def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[InputTransforms, Skeleton | None]:
-    """The joints' transforms from the sequence's rest pose, and the joints in it.
+    """The joints' transforms from the sequence's rest pose, and the skeleton in that pose.
 
     The rest pose is the rig's bind pose, or else its first frame.
     """
@@ -138,13 +135,13 @@ def _rig_motion(sequence: MeshSequence, rig: SkinnedModel) -> tuple[InputTransfo
 
 @dataclass(frozen=True, slots=True)
 class _RigSkin:
-    """Joints and helpers with their weights, in the problem's units."""
+    """Joints and helpers with their weights, in problem units."""
 
     transforms: Float64  # (f,j+h,3,4)
     influences: Influences
     bone_type: BoneType
-    skeleton: Skeleton | None  # where the joints stand in the rest pose
-    motion: InputTransforms | None = None  # of the joints, where the rig brings it
+    skeleton: Skeleton | None  # in the rest pose
+    motion: InputTransforms | None = None  # of the joints, if the rig provides it
     rounds: int = 0
 
 
@@ -190,7 +187,7 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
 
 
 def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
-    """Weights for joints that move as the rig moves them, and helpers."""
+    """Weights for joints with the rig's motion, and helpers."""
     options, problem, rounds = task.options, task.problem, 0
 
     def on_error(error_percent: float) -> None:
@@ -211,7 +208,7 @@ def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
 
 
 def _from_rig(task: SkinTask, rig: SkinnedModel, transforms: Float64) -> Influences:
-    """The rig's own influences, where they are within the limit, as the start of the search."""
+    """Influences of a search that starts from the rig's own."""
     skin, n_vertices = rig.skin.take(task.vertices), len(task.vertices)
     order = np.argsort(-skin.weights, axis=1, kind="stable")
     bones = np.take_along_axis(skin.bones, order, axis=1).astype(np.int64)
@@ -221,7 +218,7 @@ def _from_rig(task: SkinTask, rig: SkinnedModel, transforms: Float64) -> Influen
 
 
 def _find_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
-    """Joints that follow the sequence, started from the rig's own weights, then refined with them."""
+    """Joints fitted to the sequence, starting from the rig's weights, then refined with weights."""
     options, problem, threads = task.options, task.problem, task.threads
     start = bones_for_skin(problem, rig.skin.take(task.vertices), rig.n_bones, options)
     if options.helpers:
@@ -230,7 +227,7 @@ def _find_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
         while (missing := rig.n_bones + options.helpers - start.shape[1]) > 0:
             start = np.concatenate([start, place_bones(problem, found, missing, everywhere, threads)], axis=1)
             found = select_influences(problem, start, options.influences, threads=threads)
-    # A joint that moved elsewhere would no longer be the rig's.
+    # No relocation: a joint that restarts elsewhere is no longer the rig's.
     refine = replace(refine_options(options), moves=0, smooth=0.0)
     fit = refine_skin(problem, [start], options=refine, progress=task.progress)
     return _RigSkin(fit.transforms, fit.influences, options.bone_type, rig.skeleton)
@@ -250,7 +247,7 @@ def _with_helpers(
     influences: Influences,
     solved: InputTransforms,
 ) -> tuple[tuple[str, ...], Skeleton | None]:
-    """Names of all bones, and the rig's tree with a place for every helper below the joint it works with most."""
+    """Names of all bones, and the rig's tree with each helper as a child of the joint it shares most weight with."""
     n_joints, n_bones = len(joints), solved.n_bones
     names = distinct_names((*joints, *(f"helper_{h}" for h in range(n_bones - n_joints))))
     if skeleton is None or len(skeleton.names) != n_joints:
@@ -265,13 +262,13 @@ def _with_helpers(
         places.append(np.concatenate([np.eye(3), center[:, None]], axis=1).astype(np.float32))
     tree: Int32 = np.array(parents, np.int32)
     placed = np.stack(places).astype(np.float64)
-    if n_bones > n_joints:  # a helper that stretches does so along its own axes
+    if n_bones > n_joints:  # helpers stretch along their own axes
         placed[n_joints:], _ = orient_joints(placed[n_joints:], solved.values[:, n_joints:])
     return names, Skeleton(names, tree, placed.astype(np.float32))
 
 
 def _closer_rigid(task: SkinTask, rig: SkinnedModel, fit: _RigSkin) -> _RigSkin | None:
-    """The fit of rigid joints, if it is closer than one of joints that pass their stretch on."""
+    """The fit of rigid joints, if it is closer than that of stretching joints on a tree."""
     stiff = _find_motion(replace(task, options=change_options(task.options, bone_type="rigid")), rig)
     return stiff if stiff.influences.squared_error < fit.influences.squared_error else None
 
@@ -279,7 +276,7 @@ def _closer_rigid(task: SkinTask, rig: SkinnedModel, fit: _RigSkin) -> _RigSkin 
 def _on_tree(
     task: SkinTask, fit: _RigSkin, solved: InputTransforms, skeleton: Skeleton | None, n_kept: int
 ) -> tuple[InputTransforms, _RigSkin]:
-    """Bones that stretch, as joints below one another can play them, and weights for these; the first `n_kept` stay."""
+    """Stretching bones projected onto the joint tree, and weights for them; the first `n_kept` stay unchanged."""
     if skeleton is None or fit.bone_type == "rigid" or n_kept == solved.n_bones:
         return solved, fit
     problem, options = task.problem, task.options
@@ -302,11 +299,11 @@ def _on_tree(
     return best
 
 
-# Weights for meshes of a character that list only some of its joints, or hang on a node.
+# Weights for meshes of a character that use only some of its joints, or a fixed node.
 
 
 def limit_bones(model: SkinnedModel, task: SkinTask, limits: BoneLimits) -> SkinnedModel:
-    """The model with new weights where a vertex follows a bone that its mesh does not list; the bones stay."""
+    """The model with new weights where a vertex follows a bone that its mesh does not list."""
     bones, weights = model.skin.bones.copy(), model.skin.weights.copy()
     n_joints = 1 + max(max(listed) for listed in limits.bones)
     if all(limits.fixed) and model.n_bones > n_joints:

@@ -1,15 +1,14 @@
-"""The same mesh in another order of vertices, or split at other seams: which vertex of a sequence each of a rig's is.
+"""Vertex correspondence between a sequence and a rig whose vertices are reordered or split at other seams.
 
-Programs that export a mesh again reorder its vertices, and glTF holds one once for each texture coordinate. Vertices
-are matched
+Exporters reorder vertices, and glTF repeats a vertex for each of its texture coordinates. Vertices are matched
 
 1. by position, where a pose of the sequence (its rest pose or first frame) is a pose of the rig (its rest pose or first
    frame), in the same units or after centring and scaling both to a mean square radius of one;
 2. among those in one place by texture coordinate, then by where their neighbours are;
-3. by texture coordinate alone, where no two poses agree; vertices that share one are told apart by matched neighbours.
+3. by texture coordinate alone, where no two poses agree; vertices that share one are distinguished by their neighbours.
 
-A match counts only if it is whole: every vertex of the rig has one, nearly every vertex of a triangle of the sequence
-is one, and edges are as long as they were, on average.
+A match must be complete: every vertex of the rig has a partner, nearly every used vertex of the sequence is one, and
+the mean edge length is preserved.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ from osteon.deform.pose import pose_frames
 __all__ = ["edge_length", "match_vertices", "size_of_rest", "take_vertices"]
 
 
-#: Vertices nearer than this part of the mesh's radius are in one place.
+#: Vertices closer than this, of the mesh's radius, are in the same place.
 SAME_PLACE = 1e-4
-#: Some vertices may be as far off as this, where most are in one place: files drop small weights, which move a few.
+#: Tolerance of a few vertices where most match: files drop small weights, which moves some vertices.
 NEAR_PLACE, MOST_IN_PLACE = 5e-3, 0.9
-#: The part of the sequence's vertices that must be one of the rig's.
+#: Least fraction of the sequence's vertices that correspond to the rig's.
 MOST_FOUND = 0.99
-#: Texture coordinates nearer than this are one.
+#: Texture coordinates closer than this are equal.
 SAME_UV = 1e-4
-#: Candidates that are considered for each vertex.
+#: Candidates per vertex.
 MOST = 8
 #: Vertices in another order make edges longer by at least this factor.
 LONGER_EDGES = 2.0
@@ -55,7 +54,7 @@ def edge_length(points: NDArray[np.floating], faces: Int32) -> float:
 
 
 def match_vertices(sequence: MeshSequence, rig: SkinnedModel) -> IntArray | None:
-    """(v,) for each vertex of the rig that of the sequence which it is; None if they are not the same mesh."""
+    """(v,) the vertex of the sequence for each vertex of the rig; None if the meshes differ."""
     used = np.unique(sequence.faces)
     if not len(used) or not len(rig.faces):
         return None
@@ -77,7 +76,7 @@ def take_vertices(sequence: MeshSequence, rig: SkinnedModel, vertices: IntArray)
 
 
 def _candidates(sequence: MeshSequence, rig: SkinnedModel) -> Iterator[IntArray | None]:
-    """Matches that may hold, the surest first."""
+    """Candidate matches, most reliable first."""
     from osteon.deform.pose import pose_frames  # compiled
 
     theirs = [rig.rest, pose_frames(rig, 0, 1)[0]]
@@ -90,19 +89,16 @@ def _candidates(sequence: MeshSequence, rig: SkinnedModel) -> Iterator[IntArray 
 
 
 def _centred(points: NDArray[np.floating], faces: Int32) -> Float64:
-    """In units of the radius, where they are."""
-    return np.asarray(points.astype(np.float64) / _radius(points.astype(np.float64)[np.unique(faces)]))
+    """Points in units of their extent."""
+    extent = float(np.ptp(points.astype(np.float64)[np.unique(faces)], axis=0).max())
+    return np.asarray(points.astype(np.float64) / max(extent, 1e-300))
 
 
 def _scaled(points: NDArray[np.floating], faces: Int32) -> Float64:
-    """In units of the radius, about the middle of the bounds, which seams do not move."""
+    """Points in units of their extent, about the middle of their bounds, which does not depend on seams."""
     used = points.astype(np.float64)[np.unique(faces)]
     middle, size = (used.min(axis=0) + used.max(axis=0)) / 2, np.ptp(used, axis=0).max()
     return np.asarray((points - middle) / max(size, 1e-300))
-
-
-def _radius(points: Float64) -> float:
-    return max(float(np.ptp(points, axis=0).max()), 1e-300)
 
 
 def _by_place(theirs: Float64, ours: Float64, sequence: MeshSequence, rig: SkinnedModel) -> IntArray | None:
@@ -129,7 +125,7 @@ def _by_place(theirs: Float64, ours: Float64, sequence: MeshSequence, rig: Skinn
 def _difference(
     vertices: IntArray, near: IntArray, theirs: Float64, ours: Float64, sequence: MeshSequence, rig: SkinnedModel
 ) -> Float64:
-    """(n,c) how unlike each candidate is: where its neighbours are, and first its texture coordinates."""
+    """(n,c) dissimilarity of each candidate: texture coordinates first, then the position of its neighbours."""
     around = _neighbours(theirs, rig.faces)[vertices][:, None] - _neighbours(ours, sequence.faces)[near]
     score: Float64 = np.linalg.norm(around, axis=2)
     mine, other = _uv_table(rig.asset.uvs, rig.faces), _uv_table(sequence.asset.uvs, sequence.faces)
@@ -174,7 +170,7 @@ def _uv_table(uvs: NDArray[np.floating] | None, faces: Int32) -> _UvTable | None
 
 
 def _by_uv(sequence: MeshSequence, rig: SkinnedModel) -> IntArray | None:
-    """The vertex with the same texture coordinate; where several have it, one that is joined to a matched neighbour."""
+    """The vertex with the same texture coordinate; of several, one that is connected to a matched neighbour."""
     from scipy.spatial import cKDTree
 
     if sequence.asset.uvs is None or rig.asset.uvs is None:
@@ -204,7 +200,7 @@ def _links(faces: Int32) -> dict[int, set[int]]:
 
 
 def _spread(found: IntArray, choices: list[set[int]], mine: dict[int, set[int]], others: dict[int, set[int]]) -> None:
-    """Settle vertices of several choices from neighbours that are settled, ring by ring."""
+    """Resolve ambiguous vertices from resolved neighbours, by flood fill."""
     waiting = [v for v in range(len(found)) if found[v] >= 0]
     while waiting:
         v = waiting.pop()

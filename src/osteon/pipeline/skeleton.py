@@ -15,7 +15,6 @@ from osteon.core.arrays import Float64, Int64
 from osteon.core.character import Skeleton
 from osteon.core.compile_kernels import compile_kernels
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.core.options import takes_options
@@ -43,21 +42,21 @@ from osteon.pipeline.stages import SkinTask, Solution
 
 __all__ = ["RigFit", "rig_sequence"]
 
-#: With fewer frames than this a joint may turn about many points.
+#: With fewer frames than this joints are ambiguous.
 FEW_FRAMES = 4
-#: Numbers that every bone needs in a frame; more of them than the vertices of its frames give are guesses.
+#: Least number of vertices per bone; with fewer, bones are guesses.
 VERTICES_A_BONE = 4
-#: Joints farther outside the body than this part of the diagonal are moved in, in so many steps.
+#: Joints farther outside the body than this, of the diagonal, are moved inside, in STEPS_IN steps.
 OUTSIDE, STEPS_IN = 0.01, 11
-#: Rounds that follow where joints were moved in.
+#: Rounds after joints were moved inside.
 AGAIN_ROUNDS = 8
-#: Vertices on which first sections are sought.
+#: Vertices of the sample for initial sections.
 SAMPLE = 4_000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RigFit:
-    """A skinned character with the skeleton that was found, how good it is, and where its bones end."""
+    """A skinned character with its recovered skeleton, its quality, and the ends of its bones."""
 
     fit: SkinFit
     ends: Float64  # (b,3) in the rest pose
@@ -78,7 +77,7 @@ class RigFit:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """The skeleton in the rest pose: names, parents (-1 at the root), positions, and where bones end."""
+        """The skeleton in the rest pose: names, parents (-1 at the root), positions, and ends of bones."""
         skeleton = self.skeleton
         return {
             "names": list(skeleton.names),
@@ -122,15 +121,17 @@ def rig_sequence(
 
 
 class _Recovery:
-    """One sequence and what is found of its skeleton."""
+    """The recovery of the skeleton of one sequence."""
 
     def __init__(self, task: SkinTask, options: RigOptions) -> None:
         self.task, self.options, self.problem = task, options, task.problem
         self.points = self.problem.points[:, :3]
         self.diagonal = float(np.linalg.norm(np.ptp(self.points, axis=0)))
         self.mesh = task.sequence.mesh
-        areas = _vertex_areas(self.mesh)
-        self.plane = _mirror_plane(self.mesh, areas)
+        rest, faces = self.mesh.rest.astype(np.float64), self.mesh.faces
+        corners = np.repeat(triangle_areas(rest, faces) / 3, 3)
+        areas = np.bincount(faces.reshape(-1), corners, len(rest)).astype(np.float64)
+        self.plane = find_mirror_plane(rest, vertex_normals(rest, faces), areas)
         self.areas = np.bincount(task.welded_of_vertex, areas, self.problem.n_vertices)
         self.n_bones = 0
         if options.symmetric and self.plane is None:
@@ -208,10 +209,11 @@ class _Recovery:
             self.plane.normal,
             (self.plane.offset - float(self.plane.normal @ self.problem.rest_center)) / self.problem.rest_scale,
         )
-        return mirror_tree(tree, _partners(self._pairs(influences)), local)
+        mirrored = self._pairs(influences)
+        return mirror_tree(tree, dict(mirrored) | {right: left for left, right in mirrored}, local)
 
     def _inside(self, tree: JointTree) -> JointTree:
-        """The tree with joints that lie outside the body moved in, towards where their sections meet."""
+        """The tree with joints outside the body moved inside, towards the boundaries of their sections."""
         faces = self.task.welded_of_vertex[self.mesh.faces]
         surface = SurfaceBoxes.of(self.points, faces)
 
@@ -232,7 +234,7 @@ class _Recovery:
     def _articulate(
         self, tree: JointTree, transforms: Float64, influences: Influences
     ) -> tuple[Float64, Float64, Float64, Influences, FitReport]:
-        """Joints, turns, transforms and weights of the articulated form, and how it went."""
+        """Joints, rotations, transforms, weights and report of the articulated fit."""
         task, options = self.task, self.options
         began = time.perf_counter()
         start = Articulation(
@@ -245,7 +247,9 @@ class _Recovery:
 
         fit = fit_articulated(self.problem, tree, start, influences, options=asked, on_round=on_round)
         moved = self._inside(replace(tree, places=fit.articulation.joints))
-        if not np.array_equal(moved.places, fit.articulation.joints):  # joints that left the body: again, held within
+        if not np.array_equal(
+            moved.places, fit.articulation.joints
+        ):  # some joints left the body: refit with these fixed inside
             left = (moved.places != fit.articulation.joints).any(axis=1)
             held = replace(moved, slack=np.where(left, 0.0, tree.slack))
             start = replace(fit.articulation, joints=moved.places)
@@ -273,7 +277,7 @@ class _Recovery:
     def _skeleton(
         self, parents: Int64, frames: Float64, ends: Float64, influences: Influences
     ) -> tuple[Skeleton, Float64]:
-        """Named joints in the input's units, and the ends of their bones."""
+        """Named joints in input units, and the ends of their bones."""
         world = frames.copy()
         world[..., 3] = self.problem.rest_to_input(frames[..., 3])
         tips = self.problem.rest_to_input(ends)
@@ -284,7 +288,7 @@ class _Recovery:
         return Skeleton(names, parents.astype(np.int32), world.astype(np.float32)), tips
 
     def warnings(self) -> tuple[str, ...]:
-        """What a person should know of the input."""
+        """Warnings about the input."""
         out = []
         n_frames = self.problem.n_frames
         if n_frames < FEW_FRAMES:
@@ -299,23 +303,8 @@ class _Recovery:
 
 
 def _in_order(sections: Sections, order: Int64) -> tuple[Float64, Influences]:
-    """Transforms and influences with the sections in another order."""
+    """Transforms and influences of reordered sections."""
     place_of = np.empty(len(order), np.int64)
     place_of[order] = np.arange(len(order))
     found = sections.influences
     return sections.transforms[:, order], Influences(place_of[found.bones], found.weights, found.errors)
-
-
-def _partners(pairs: list[tuple[int, int]]) -> dict[int, int]:
-    return dict(pairs) | {right: left for left, right in pairs}
-
-
-def _mirror_plane(mesh: Mesh, areas: Float64) -> MirrorPlane | None:
-    points = mesh.rest.astype(np.float64)
-    return find_mirror_plane(points, vertex_normals(points, mesh.faces), areas)
-
-
-def _vertex_areas(mesh: Mesh) -> Float64:
-    """(v,) of the surface around each vertex."""
-    corners = np.repeat(triangle_areas(mesh.rest.astype(np.float64), mesh.faces) / 3, 3)
-    return np.bincount(mesh.faces.reshape(-1), corners, mesh.n_vertices).astype(np.float64)

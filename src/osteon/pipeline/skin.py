@@ -50,13 +50,13 @@ __all__ = [
     "truncate_fit",
 ]
 
-#: Said of inputs without normals.
+#: Warning for inputs without normals.
 FACETS = "the input has no normals, so players show facets, as they do of the input; --normals smooth smooths them"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SkinFit:
-    """A skinned model, how good it is, and what happened on the way."""
+    """A skinned model, its quality, and the reports of its stages."""
 
     model: SkinnedModel
     report: SkinReport
@@ -119,7 +119,10 @@ def skin_sequence(
         task = SkinTask(
             *(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first, source_normals, rows)
         )
-        solution = _solve(task, rig)
+        if rig is not None:
+            solution = fit_to_rig(task, rig)
+        else:
+            solution = fit_paper(task) if options.preset == "paper" else fit_default(task)
         facets = (FACETS,) if source_normals is None and options.normals == "keep" and sequence.asset.faceted else ()
         solution = replace(solution, warnings=(*scaled, *facets, *solution.warnings))
         if options.model != "lbs":
@@ -136,19 +139,13 @@ def skin_sequence(
 
 
 def at_play_size(sequence: MeshSequence, kept: Int32) -> tuple[MeshSequence, tuple[str, ...]]:
-    """The sequence with its rest pose as large as it plays, and a note of that: bones need carry no scale."""
+    """The sequence with its rest pose scaled to the size of its frames, so that bones need no scale, and a note."""
     scale = scale_of_frames(sequence.rest, sequence.faces, sequence.source.take(kept))
     if scale == 1:
         return sequence, ()
     times, way = (1 / scale, "larger") if scale < 1 else (scale, "smaller")
     note = f"the rest pose is {times:.4g} times {way} than what plays; the model's rest pose has the size that plays"
     return sequence.with_parts(rest=scale * sequence.rest.astype(np.float64)), (note,)
-
-
-def _solve(task: SkinTask, rig: SkinnedModel | None) -> Solution:
-    if rig is not None:
-        return fit_to_rig(task, rig)
-    return fit_paper(task) if task.options.preset == "paper" else fit_default(task)
 
 
 def measure_fit(
@@ -177,14 +174,14 @@ def measure_fit(
 
 
 def _shading(sequence: MeshSequence, model: SkinnedModel, threads: int = 0) -> Shading:
-    """How far the shading of a stock player is off."""
+    """Error of the shading of a stock player."""
     if model.asset.faceted:
         return measure_facets(model, sequence)
     return measure_shading(stock_shown(model), sequence, source_normals_of(sequence), threads=threads)
 
 
 def check_sequence(sequence: MeshSequence, options: SkinOptions) -> int:
-    """Refuse what cannot be skinned, with one line that says why; returns the number of degenerate triangles."""
+    """Refuse sequences that cannot be skinned; returns the number of degenerate triangles."""
     if sequence.n_triangles == 0:
         raise GeometryError(f"'{sequence.name}' has no triangles; give a mesh with faces")
     if sequence.n_frames < 2:
@@ -216,7 +213,7 @@ def _kept_frames(sequence: MeshSequence, options: SkinOptions) -> Int32:
 def _fit_heldout(
     sequence: MeshSequence, vertices: Int32, kept: Int32, solution: Solution, options: SkinOptions
 ) -> Solution:
-    """Bones and coefficients for the frames that took no part, from the weights and basis found without them."""
+    """Bones and coefficients for held-out frames, with fixed weights and basis."""
     left_out = np.setdiff1d(np.arange(sequence.n_frames, dtype=np.int32), kept)
     nearest = np.abs(kept[None] - left_out[:, None]).argmin(axis=1)
     problem = pose_problem(sequence, vertices, left_out, still=True)
@@ -242,7 +239,7 @@ def _fit_heldout(
 
 
 def build_model(sequence: MeshSequence, task: SkinTask, solution: Solution) -> SkinnedModel:
-    """What was found for the welded vertices, for all vertices and frames of the sequence."""
+    """The solution of the welded vertices as a model of all vertices and frames."""
     welded, corrections = task.welded_of_vertex, None
     if solution.columns is not None:
         basis = task.problem.rest_scale * solution.columns.basis[welded].transpose(1, 0, 2)
@@ -275,7 +272,7 @@ def _with_names(model: SkinnedModel, prefix: str | None) -> SkinnedModel:
 
 
 def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -> float | None:
-    """E % of what stock players show; None where that is the model itself."""
+    """E % in stock players; None if they show the model itself."""
     shown = model.character.fallback
     if shown is None or model.deformer.stock_skin() is not None:
         return None
@@ -286,7 +283,7 @@ def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -
 
 
 def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> float | None:
-    """E % of the frames that took no part in the fit; None where they do not differ, such as a single one."""
+    """E % of the held-out frames; None if they are equal, such as a single one."""
     left_out = np.setdiff1d(np.arange(sequence.n_frames), kept)
 
     def posed(start: int, stop: int) -> np.ndarray:
@@ -297,7 +294,7 @@ def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> 
 
 
 def shade_fit(fit: SkinFit, sequence: MeshSequence, degrees: float, options: SkinOptions) -> SkinFit:
-    """The fit with the fewest corrections of normals that bring its shading within so many degrees on average."""
+    """The fit with the fewest corrections of normals for a mean shading error of at most `degrees`."""
     if fit.report.shading_deviation_degrees["mean"] <= degrees or fit.model.asset.faceted:
         return fit
     source = chosen_normals(sequence, options.normals)
@@ -318,11 +315,11 @@ def truncate_fit(fit: SkinFit, sequence: MeshSequence, rank: int) -> SkinFit:
     return replace(fit, model=model, report=report, distortion=distortion)
 
 
-# From a linear blend skin to another family: its own data, its bones, and the skin that stock players show instead.
+# From a linear blend skin to another family: its data, its bones, and a fallback skin for stock players.
 
 
 def fit_model(task: SkinTask, solution: Solution) -> Solution:
-    """The family that the options name, fitted from the linear blend skin of `solution`."""
+    """The requested family, fitted from the linear blend skin of `solution`."""
     options, problem = task.options, task.problem
     fit_options = ModelFitOptions(
         influences=options.influences,

@@ -1,4 +1,4 @@
-"""What the stages hand on: a sequence prepared for skinning, and what has been found so far."""
+"""Data that the stages of skinning pass on, and two of the stages: corrections, and shading."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What an earlier fit of the same sequence knows already."""
+    """Results of an earlier fit of the same sequence."""
 
     transforms: InputTransforms
     near_rigid_fraction: float
@@ -55,18 +55,18 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class SkinTask:
-    """A sequence to skin, prepared."""
+    """A prepared sequence."""
 
-    sequence: MeshSequence  # the frames that take part
+    sequence: MeshSequence  # the frames of the fit
     problem: FitProblem  # of the welded vertices
-    vertices: Int32  # (u,) the vertex that stands for each welded one
+    vertices: Int32  # (u,) the representative of each welded vertex
     welded_of_vertex: Int32  # (v,)
     options: SkinOptions
     watch: Stopwatch
     progress: Progress | None
     start: Start | None = None
-    source_normals: SourceNormals | None = None  # that the model is to be shaded with; None: facets
-    normals: NormalRows | None = None  # the same in all frames that take part, for the welded vertices
+    source_normals: SourceNormals | None = None  # for the shading of the model; None: facets
+    normals: NormalRows | None = None  # the same in the frames of the fit, for the welded vertices
 
     @property
     def threads(self) -> int:
@@ -83,31 +83,31 @@ class Solution:
     tolerance: float
     labels: Int32
     stages: tuple[FitReport, ...]
-    columns: ColumnFit | None = None  # in the problem's units
+    columns: ColumnFit | None = None  # in problem units
     bone_type: BoneType = "scaled"
     names: tuple[str, ...] = ()  # of the bones
     skeleton: Skeleton | None = None
-    keeps_motion: bool = False  # transforms of all frames came with a rig
+    keeps_motion: bool = False  # a rig provides the transforms of all frames
     deformer: Deformer | None = None  # of the welded vertices; None: linear blending of the influences
-    fallback: Skin | None = None  # of the welded vertices, where the deformer has no stock form
+    fallback: Skin | None = None  # of the welded vertices, if the deformer has no stock form
     warnings: tuple[str, ...] = ()
-    normals: NormalRows | None = None  # that corrections keep to, with their weight
+    normals: NormalRows | None = None  # with their weight, for corrections
 
     def skin_state(self, problem: FitProblem) -> SkinState:
-        """Bones and weights in the problem's units."""
+        """Bones and weights in problem units."""
         return SkinState(problem.from_input(self.transforms), self.influences.bones, self.influences.weights)
 
 
 # Corrections of a solution: together with its skin, or of the skin as it is.
 
-#: Regularisation of flexible bones when corrections are refined with them, of the pull without.
+#: Stiffness of flexible bones when they are refined with corrections, relative to that without.
 JOINT_STIFFNESS = 0.2
 #: Rounds of that refinement.
 JOINT_ROUNDS = 16
 
 
 def joint_options(options: SkinOptions) -> JointRefinementOptions:
-    """How skin and corrections are refined together."""
+    """Options of the joint refinement of skin and corrections."""
     return JointRefinementOptions(
         rank=min(options.rank, BLOCK_RANK),
         bone_type=options.bone_type,
@@ -120,7 +120,7 @@ def joint_options(options: SkinOptions) -> JointRefinementOptions:
 
 
 def correct_solution(task: SkinTask, solution: Solution) -> Solution:
-    """Add corrections of the requested rank, refined together with the skin as far as that is useful."""
+    """Add corrections of the requested rank, refined together with the skin."""
     problem, options = task.problem.with_normals(solution.normals), task.options
     skin, errors = solution.skin_state(problem), solution.influences.errors
     rank, threads = min(options.rank, problem.n_frames), task.threads
@@ -160,7 +160,7 @@ def correct_solution(task: SkinTask, solution: Solution) -> Solution:
 
 
 def correct_still_skin(task: SkinTask, solution: Solution) -> Solution:
-    """Add corrections of the requested rank to bones and weights that stay as they are."""
+    """Add corrections of the requested rank to fixed bones and weights."""
     with task.watch.stage("correct"):
         skin = solution.skin_state(task.problem)
         columns = fit_corrections(task.problem, skin, task.options.rank, threads=task.threads)
@@ -171,21 +171,21 @@ def correct_still_skin(task: SkinTask, solution: Solution) -> Solution:
 
 #: Rounds with the default growth of E, and with a larger one.
 ROUNDS, MORE_ROUNDS, DEFAULT_SHADING = 10, 20, SkinOptions().shading
-#: What counts as the same skin: weights of single precision.
+#: Tolerance of equal weights, in single precision.
 SAME_WEIGHTS = 1e-5
 
 
 def chosen_normals(sequence: MeshSequence, normals: str) -> SourceNormals | None:
-    """The normals that a model of the sequence is to be shaded with; None: facets."""
+    """The normals for the shading of a model of the sequence; None: facets."""
     if normals == "faceted" or (normals == "keep" and sequence.asset.faceted):
         return None
     return source_normals_of(sequence, authored=normals == "keep")
 
 
 def shade_solution(task: SkinTask, solution: Solution) -> Solution:
-    """Bones and weights of the solution, refined so that shading follows the source; E grows by what is allowed."""
+    """The solution with bones and weights refined towards the normals of the source, within the allowed growth of E."""
     options, rows = task.options, task.normals
-    if rows is None or options.shading <= 0 or options.smooth_weights > 0:  # smooth weights are to stay so
+    if rows is None or options.shading <= 0 or options.smooth_weights > 0:  # would undo smooth weights
         return solution
     shading = ShadingOptions(
         allowed=options.shading / 100,
@@ -261,7 +261,7 @@ def shade_model(
 
 
 def _with_shared(model: SkinnedModel, task: SkinTask, kept: Int32) -> SkinnedModel:
-    """The model whose corrections move normals too, learned from the frames that took part."""
+    """The model whose corrections also move normals, fitted to the frames of the fit."""
     threads = task.options.threads
     if not task.options.holdout:
         return with_shared_normals(model, task.sequence.source, threads=threads)
@@ -280,7 +280,7 @@ def _in_source_order(task: SkinTask, source: SourceNormals, rows: NormalRows | N
 
 
 def _same_skin(model: SkinnedModel, rig: SkinnedModel) -> bool:
-    """Whether bones and weights are those that the rig came with."""
+    """Whether bones and weights equal those of the rig."""
     ours, theirs = model.skin, rig.skin
     if model.n_bones != rig.n_bones or ours.weights.shape[0] != theirs.weights.shape[0]:
         return False

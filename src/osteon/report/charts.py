@@ -1,7 +1,7 @@
-"""Charts as SVG text, by hand: small, sharp at any size, and dressed by the page's own style sheet.
+"""Charts as SVG text: small, sharp at any size, and styled by the page's style sheet.
 
-Every value that a reader may ask for is a hit area with the words to show. Without a script a browser shows them as
-tooltips; the page's script shows them below the chart, under the pointer or the arrow keys.
+Every value has a hit area with a readout. Without a script a browser shows readouts as tooltips; the page's script
+shows them below the chart, for the pointer or the arrow keys.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = [
 
 WIDTH, HEIGHT = 440, 260  # user units; a page scales them
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
-#: Values that lie this far apart need a logarithmic axis.
+#: Ratio of values above which an automatic axis is logarithmic.
 DECADES = 20.0
-LEVELS = (TOP + 9, HEIGHT - BOTTOM - 7, TOP + 25, HEIGHT - BOTTOM - 23, TOP + 41)  # heights for the words of marks
-NEAR, PHONE = 20, 1.4  # heights that are less apart touch on a phone, where words are so much larger
-LETTER = 6.4  # width of a letter at the size of chart text, on the safe side
+LEVELS = (TOP + 9, HEIGHT - BOTTOM - 7, TOP + 25, HEIGHT - BOTTOM - 23, TOP + 41)  # heights for the labels of marks
+NEAR, PHONE = 20, 1.4  # least distance of label heights; scale of the text on a phone
+LETTER = 6.4  # width of a letter of chart text, a conservative estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Axis:
     """One direction of a chart."""
 
     label: str
-    log: bool | Literal["auto"] = False  # auto: where positive values span more than a decade
-    whole: bool = False  # ticks only at whole numbers
+    log: bool | Literal["auto"] = False  # auto: if positive values differ by more than a factor of DECADES
+    whole: bool = False  # ticks at integers only
     low: float | None = None  # the smallest value shown; None: of the data, and 0 on a linear y axis
 
 
@@ -60,14 +60,14 @@ class Series:
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    readouts: Sequence[str] = ()  # shown for each point; () says the values
+    readouts: Sequence[str] = ()  # shown for each point; () shows the values
     dots: bool = False
-    kind: int = 0  # 0 … 3: colour and dashes; lines of one chart differ in both
+    kind: int = 0  # 0 … 3: colour and dashes
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something to notice: a line across at `x`, with a dot if `y` is given."""
+    """A marked position: a vertical line at `x`, with a dot if `y` is given."""
 
     x: float
     label: str
@@ -82,12 +82,12 @@ class Bar:
     label: str
     value: float
     readout: str
-    color: str = ""  # CSS; "" is the chart's own
+    color: str = ""  # CSS; "" is the default
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Takes values to user units."""
+    """Maps values to user units."""
 
     low: float
     high: float
@@ -123,7 +123,7 @@ def _scale(axis: Axis, values: Sequence[float], start: float, end: float, from_z
 
 
 def line_chart(series: Sequence[Series], *, title: str, x: Axis, y: Axis, marks: Sequence[Mark] = ()) -> str:
-    """Lines over a common x axis; the first line answers the pointer."""
+    """Lines over a common x axis; readouts are those of the first line."""
     across = _scale(x, [v for s in series for v in s.x], LEFT, WIDTH - RIGHT, False)
     upward = _scale(y, [v for s in series for v in s.y], HEIGHT - BOTTOM, TOP, True)
     parts = [_axes(across, upward, x, y)]
@@ -139,7 +139,7 @@ def line_chart(series: Sequence[Series], *, title: str, x: Axis, y: Axis, marks:
 
 
 def bar_chart(bars: Sequence[Bar], *, title: str, x: Axis, y: Axis) -> str:
-    """Upright bars with a name below each."""
+    """Vertical bars with a label below each."""
     upward = _scale(y, [bar.value for bar in bars], HEIGHT - BOTTOM, TOP, True)
     slot = (WIDTH - LEFT - RIGHT) / max(1, len(bars))
     room = max(1, int(-(-max(len(bar.label) for bar in bars) * LETTER // slot)))  # every room-th label fits
@@ -161,7 +161,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str, x: Axis, y: Axis) -> str:
 
 
 def legend(series: Sequence[Series]) -> str:
-    """Names of the lines with a piece of each; nothing for one line."""
+    """The legend of the lines; empty for one line."""
     if len(series) < 2:
         return ""
     items = "".join(
@@ -173,7 +173,7 @@ def legend(series: Sequence[Series]) -> str:
 
 
 def chart_svg(title: str, parts: Sequence[str]) -> str:
-    """The picture of a chart, which answers the arrow keys."""
+    """The SVG element of a chart, which can be focused for the arrow keys."""
     body = "".join(parts)
     return (
         f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" tabindex="0" '
@@ -183,7 +183,7 @@ def chart_svg(title: str, parts: Sequence[str]) -> str:
 
 
 def chart_text(x: float, y: float, text: str, anchor: str = "middle", kind: str = "tick") -> str:
-    """Words in a chart."""
+    """Text in a chart."""
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
@@ -218,7 +218,7 @@ def _axes(across: Scale, upward: Scale, x: Axis, y: Axis) -> str:
 
 
 def _marks(marks: Sequence[Mark], across: Scale, upward: Scale, first: Series) -> str:
-    """Thin lines with words beside them, on the side that has room, away from the first line and from each other."""
+    """Thin lines with labels on the side that has room, away from the first line and from each other."""
     out = ""
     taken: list[tuple[int, float, float]] = []
     for mark in marks:
@@ -230,7 +230,7 @@ def _marks(marks: Sequence[Mark], across: Scale, upward: Scale, first: Series) -
         apart = [y for y in LEVELS if all(abs(y - t[0]) > NEAR or end < t[1] or start > t[2] for t in taken)]
         free = apart or [y for y in LEVELS if all(y != t[0] for t in taken)] or [LEVELS[0]]
         level = max(free, key=lambda y: min(20.0, *(abs(y - 4 - h) for h in line)))
-        more = (PHONE - 1) * width  # on the side to which the words run
+        more = (PHONE - 1) * width  # on the side of the label
         taken.append((level, start - 6 - more * left, end + 6 + more * (not left)))
         kind = "quiet" if mark.quiet else "mark"
         out += f'<path class="{kind}" d="M{place:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
@@ -241,7 +241,7 @@ def _marks(marks: Sequence[Mark], across: Scale, upward: Scale, first: Series) -
 
 
 def _hits(series: Sequence[Series], across: Scale, x: Axis, y: Axis) -> str:
-    """Hit areas between the middles of neighbouring points of the first line."""
+    """Hit areas between the midpoints of neighbouring points of the first line."""
     first = series[0]
     places = [across.at(value) for value in first.x]
     edges = [float(LEFT), *((a + b) / 2 for a, b in pairwise(places)), float(WIDTH - RIGHT)]
@@ -253,7 +253,7 @@ def _hits(series: Sequence[Series], across: Scale, x: Axis, y: Axis) -> str:
 
 
 def hit_areas(hits: Sequence[tuple[float, float, float, str]]) -> str:
-    """Where the pointer finds words: left side, width, where the cursor stands, and the words."""
+    """Hit areas from left side, width, cursor position and readout."""
     high = HEIGHT - BOTTOM - TOP
     return "".join(
         f'<rect class="hit" x="{left:.1f}" y="{TOP}" width="{max(0.1, width):.1f}" height="{high}" '
@@ -262,17 +262,17 @@ def hit_areas(hits: Sequence[tuple[float, float, float, str]]) -> str:
     )
 
 
-# Boxes with whiskers over a common scale: the middle half of the values, how far the others reach, and the mean.
+# Box plots over a common scale: quartiles, whiskers and the mean with its interval.
 
-#: Widest box, user units; with two or three it would be a wall otherwise.
+#: Largest width of a box, in user units.
 WIDEST = 54.0
-#: Above and below the scale, so that what lies at its ends is seen.
+#: Margin above and below the scale, so that values at its ends are visible.
 MARGIN = 7.0
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The values of one group. Quartiles are given by who knows the values."""
+    """The statistics of one group."""
 
     label: str
     low: float  # ends of the whiskers
@@ -287,7 +287,7 @@ class Box:
 
 
 def box_chart(boxes: Sequence[Box], *, title: str, x: Axis, y: Axis, high: float) -> str:
-    """Boxes side by side, each with its name below; the scale goes from the axis's low, or 0, to `high`."""
+    """Boxes side by side with labels below; the scale runs from the axis's low, or 0, to `high`."""
     upward = Scale(0.0 if y.low is None else y.low, high, HEIGHT - BOTTOM - MARGIN, TOP + MARGIN)
     slot = (WIDTH - LEFT - RIGHT) / max(1, len(boxes))
     parts, hits = [value_rows(upward, y)], []
@@ -316,7 +316,7 @@ def _box(box: Box, x: float, half: float, upward: Scale) -> str:
 
 
 def _mean(box: Box, x: float, upward: Scale) -> str:
-    """A diamond, with its interval between two bars."""
+    """A diamond at the mean, with its interval between two bars."""
     y = upward.at(box.mean)
     line = ""
     if box.interval is not None:

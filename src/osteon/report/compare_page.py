@@ -1,4 +1,4 @@
-"""A comparison of models as a single HTML file: the verdict, all measures, and where each model is off."""
+"""A comparison of models as a single HTML file: the verdict, all measures, and pictures of the deviations."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def build_comparison_page(comparison: Comparison, *, up: UpAxis = "y") -> str:
     lines = "".join(f"<li>{escape(line)}</li>" for line in verdict_lines(comparison))
     sections = (
         section("All measures", _measures(comparison), "measures"),
-        section("Where the surface is off", _pictures(rows, "geometric"), "geometric"),
-        section("Where the normals are off", _pictures(rows, "normal"), "normal"),
+        section("Deviation of the surface", _pictures(rows, "geometric"), "geometric"),
+        section("Deviation of the normals", _pictures(rows, "normal"), "normal"),
         section("Pose by pose", charts([poses_figure(comparison), poses_figure(comparison, normals=True)]), "poses"),
-        section("How strongly each model was held", charts(sweep_figures(comparison)), "sweep"),
+        section("Strength of regularisation", charts(sweep_figures(comparison)), "sweep"),
     )
     return whole_page(
         f"{comparison.sequence.name}: models compared",
@@ -83,29 +83,29 @@ def _setting(comparison: Comparison) -> str:
     return (
         f"<p>{len(comparison.distinct)} distinct poses of {comparison.n_frames} frames, "
         f"{comparison.sequence.n_vertices:,} vertices. Every model has the same {comparison.n_bones} rigid bones, and "
-        f"weights that saw only the {len(comparison.training)} training poses: frames {trained}. "
-        f"{len(comparison.unseen)} poses are left to judge by.</p>"
+        f"weights fitted to the {len(comparison.training)} training poses only: frames {trained}. "
+        f"{len(comparison.unseen)} poses are held out for the evaluation.</p>"
     )
 
 
 def _measures(comparison: Comparison) -> str:
     return (
-        "<h3>Unseen poses: how well a model has learned the motion</h3>"
+        "<h3>Unseen poses: how well a model generalises</h3>"
         f"{measure_table(comparison, unseen=True)}"
-        "<h3>Training poses: how well it could do at best</h3>"
+        "<h3>Training poses: the best possible fit</h3>"
         f"{measure_table(comparison, unseen=False)}"
-        '<p class="note">Less is better; the best of each column is bold, with what rounds to the same. '
+        '<p class="note">Less is better; the best values of each column are bold. '
         "Percentages are of the body’s size, E of the motion.</p>"
-        f"<h3>Cost, besides the rest pose and the bones that all share</h3>{cost_table(comparison)}"
+        f"<h3>Cost, without the shared rest pose and bones</h3>{cost_table(comparison)}"
     )
 
 
 def _pictures(rows: dict[DeviationKind, tuple[DeviationRow, ...]], kind: DeviationKind) -> str:
-    """Unseen poses first: they decide."""
+    """Unseen poses first, since they decide."""
     unseen = [row for row in rows[kind] if not row.trained]
     trained = [row for row in rows[kind] if row.trained]
     return (
-        "<p>Colours can be compared along a row; every row has a scale of its own.</p>"
+        "<p>Colours can be compared along a row; every row has its own scale.</p>"
         f"<h3>Unseen poses</h3>{_rows(unseen, kind)}<h3>Training poses</h3>{_rows(trained, kind)}"
     )
 
@@ -129,19 +129,18 @@ def _footer(comparison: Comparison) -> str:
     )
 
 
-# Pictures of a comparison: a row for every pose, a column for every model, one colour scale along each row.
+# Pictures of a comparison: one row per pose, one column per model, one colour scale per row.
 #
 # Based on: Reid and Jacka, Mesh Approximation for Animated Characters, figures 5 to 8.
 #
-# Differs from the paper: a scale ends where all but one in five hundred vertices of the row's middle model lie below,
-# so that neither one vertex nor one bad model leaves the rest in one colour; the largest one stands below every
-# picture.
+# Differs from the paper: a scale ends at the 99.8th percentile of the row's median model, so that neither one vertex
+# nor one bad model determines it; the largest value is in the caption of every picture.
 
 DeviationKind = Literal["geometric", "normal"]
 
-#: Poses shown of those that models were trained with, and of the unseen ones.
+#: Number of training poses and of unseen poses to show.
 SHOWN = 3
-#: Part of the vertices of a row's middle model that lies below the end of its scale.
+#: Quantile of the vertices of a row's median model at which its scale ends.
 BELOW = 0.998
 #: Width of a picture by the number of models.
 WIDTHS = {1: 400, 2: 400, 3: 360}
@@ -150,7 +149,7 @@ NARROW = 280  # of more models
 
 @dataclass(frozen=True, slots=True)
 class DeviationRow:
-    """One pose, as every model shows it."""
+    """One pose in every model."""
 
     frame: int  # of the input
     trained: bool
@@ -160,7 +159,7 @@ class DeviationRow:
 
 @dataclass(frozen=True, slots=True)
 class _Pose:
-    """A pose and what the models make of it."""
+    """A pose of the source and of the models."""
 
     pose: int
     frame: int
@@ -188,7 +187,7 @@ def draw_deviations(
 
 
 def _shown_poses(comparison: Comparison) -> list[_Pose]:
-    """Poses that differ most from each other, of each kind."""
+    """Training and unseen poses that differ most from each other."""
     poses = []
     for chosen, trained in ((comparison.training, True), (comparison.unseen, False)):
         shown = chosen[distinct_frames(comparison.sequence.take_frames(chosen), SHOWN)]
@@ -200,12 +199,12 @@ def _shown_poses(comparison: Comparison) -> list[_Pose]:
 
 
 def _shots(comparison: Comparison, pose: _Pose, kind: DeviationKind, view: DrawOptions) -> tuple[Sequence[Shot], float]:
-    """The pictures of a row, still to be drawn, and the end of its scale."""
+    """The pictures of a row, not yet drawn, and the end of its scale."""
     values = _deviations(comparison, pose, kind)
     known = [value[np.isfinite(value)] for value in values]
     ends = [float(np.quantile(each, BELOW)) for each in known if len(each)]
     maximum = round_up(float(np.median(ends or [0.0])))
-    # The camera stands where the source is: what a model throws far away does not make the others small.
+    # The camera frames the source, so that outliers of a model do not make the others small.
     camera = frame_camera(pose.source, view)
     write = brief if kind == "geometric" else (lambda angle: f"{number(float(f'{angle:.2g}'))}°")
     shots = []
@@ -218,7 +217,7 @@ def _shots(comparison: Comparison, pose: _Pose, kind: DeviationKind, view: DrawO
 
 
 def _deviations(comparison: Comparison, pose: _Pose, kind: DeviationKind) -> list[Float64]:
-    """(v,) for every model: % of the body's size, or degrees."""
+    """(v,) deviations for every model: % of the body's size, or degrees."""
     faces = comparison.sequence.faces
     if kind == "normal":
         return [normal_deviations(pose.source, result, faces) for result in pose.results]

@@ -1,4 +1,4 @@
-"""What a report knows beyond its model: whole fits with something changed, and clusterings at other tolerances.
+"""Measurements of a report beyond its model: complete fits with changed options, and clusterings at other tolerances.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, figure 5.
 """
@@ -38,13 +38,12 @@ __all__ = [
     "tolerance_curve",
 ]
 
-# What another choice of options gives: whole fits of the whole sequence, made while the report is written.
+# Results with other options: complete fits of the whole sequence, made while the report is written.
 #
-# A proposal is something that was done. A trial is the fit that the command line would make with one thing changed: all
-# vertices, all frames, all rounds, the same seed. So its E is the E that whoever follows the proposal gets, and its
-# size is that of a file which was written and weighed.
+# A trial is the fit of the command line with one option changed: all vertices, all frames, all rounds, the same seed.
+# So its E is the E that a user who follows the proposal gets, and its size is that of a file that was written.
 #
-# Notes: what was tried to make trials cheaper, E of the trial over E of the fit that follows the advice:
+# Notes: cheaper trials, with E of the trial over E of the complete fit:
 # | way                                                            | off by                                  |
 # | -------------------------------------------------------------- | --------------------------------------- |
 # | ratio of quick fits on 300 triangles and 32 frames             | 0.84 … 1.17; 16 bones: 1.9 % for 20.2 % |
@@ -54,28 +53,28 @@ __all__ = [
 # | cut to a lower rank, for a fit with that rank; cloth and ball  | 1.05 … 1.3                              |
 # | from the model's own bones, 4 rounds                           | 0.95 … 1.13 on five sequences           |
 # | the same without shading, built-in ball and cylinder           | 3.4, 2.9                                |
-# None of them keeps within a tenth everywhere, so there are fewer trials, and they are whole.
+# None of them stays within a tenth everywhere, so there are fewer trials, and they are complete.
 
 SizeOf = Callable[[SkinnedModel], int]
 
-#: What all trials may cost beyond the first, in fits, and what corrections cost, in fits without them (horse, 20 bones:
-#: 10.4 and 3.2 s of processor). Bones count, not seconds: the same fit is always followed by the same trials.
+#: Largest cost of all trials beyond the first, in fits; and cost of a fit with corrections, in fits without them
+#: (horse, 20 bones: 10.4 and 3.2 s of processor time). Costs count bones, not seconds, so that trials are reproducible.
 MOST_WORK, CORRECTED = 1.25, 4.0
-#: How many times the bones are tried, by the E % from which on.
+#: Factors of the number of bones to try, by the E % above which they apply.
 GROWTH = ((15.0, 3.0), (5.0, 2.0), (0.1, 1.5))
-#: A poor result is tried with at least so many.
+#: Least number of bones to try for a poor result.
 SOME_BONES = 8
-#: Bones in place of corrections: how many times the model's own.
+#: Bones in place of corrections: factors of the model's number.
 INSTEAD_OF_RANK = (2.0, 3.0)
-#: A smaller model has this part of the bones.
+#: Fraction of the bones for a smaller model.
 FEWER = 2 / 3
-#: A proposal takes away at least this part of the error or of the file.
+#: A proposal reduces the error or the file by at least this fraction.
 WORTH = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something to try."""
+    """Changed options for a trial."""
 
     name: str  # in words
     option: str  # on the command line
@@ -84,7 +83,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A fit with something changed, done and measured."""
+    """A measured fit with changed options."""
 
     name: str
     option: str
@@ -98,7 +97,7 @@ class Trial:
 
 
 def file_bytes(model: SkinnedModel, suffix: str = ".glb", options: SaveOptions | None = None) -> int:
-    """Bytes of the file that a model becomes."""
+    """Size of a model's file in bytes."""
     with scratch_folder() as folder:
         path = folder / f"model{suffix}"
         save_model(model, path, options=options or SaveOptions())
@@ -106,9 +105,9 @@ def file_bytes(model: SkinnedModel, suffix: str = ".glb", options: SaveOptions |
 
 
 def proposals(own: Trial, trials: Sequence[Trial], max_bytes: int | None = None) -> tuple[Trial, ...]:
-    """Trials worth following, the smallest error first: nothing beats them, neither another one nor the model `own`.
+    """Trials worth following, sorted by error: neither another trial nor the model `own` is better in both measures.
 
-    None is larger than the size that was asked for.
+    None is larger than `max_bytes`.
     """
     worth = [t for t in trials if _worth_following(t, own) and (max_bytes is None or t.bytes <= max_bytes)]
     kept = [t for t in worth if not any(other.beats(t) for other in (own, *worth))]
@@ -129,7 +128,7 @@ def run_trials(
     rig: SkinnedModel | None = None,
     progress: Progress | None = None,
 ) -> tuple[Trial, ...]:
-    """Make the fits one after the other, as many as take about the time of a fit with the options `own`."""
+    """Run trials within the budget of about one fit with the options `own`."""
     found: list[Trial] = []
     work, most = 0.0, MOST_WORK * _work(own)
     for change in changes:
@@ -138,26 +137,26 @@ def run_trials(
             break
         try:
             fit = skin_sequence(sequence, options=change.options, rig=rig, progress=_named(change, progress))
-        except (GeometryError, OptionError):  # such as more bones than distinct vertices
+        except (GeometryError, OptionError):  # for example more bones than distinct vertices
             continue
         found.append(Trial(change.name, change.option, fit.report.error_percent, size_of(fit.model)))
     return tuple(found)
 
 
 def _work(options: SkinOptions) -> float:
-    """How much a fit is to do, in bones."""
+    """The cost of a fit, in bones."""
     return max(1, options.bones) * (CORRECTED if options.rank else 1.0)
 
 
 def _named(change: Change, progress: Progress | None) -> Progress | None:
-    """Progress that says what is tried."""
+    """Progress events with the changed option as their stage."""
     if progress is None:
         return None
     return lambda event: progress(ProgressEvent(f"try {change.option}", event.fraction, event.error_percent))
 
 
 def changes_to_try(report: SkinReport, options: SkinOptions, sequence: MeshSequence) -> tuple[Change, ...]:
-    """What may do better than a fit with these options, the most telling first."""
+    """Options that may improve a fit, most informative first."""
     if options.preset == "paper":
         return (_refined(report, options),)
     if report.rank:
@@ -171,13 +170,13 @@ def changes_to_try(report: SkinReport, options: SkinOptions, sequence: MeshSeque
 
 
 def rig_changes(report: SkinReport, options: SkinOptions) -> tuple[Change, ...]:
-    """What may do better where the joints of a rig are kept: bones beside them, and no corrections."""
+    """Options that may improve a fit to a rig: helper bones, and no corrections."""
     helpers = 2 * options.helpers or max(2, report.bones // 8)
     return (_other(options, helpers=helpers, **({"rank": 0} if report.rank else {})),)
 
 
 def _counts(report: SkinReport, sequence: MeshSequence, growth: Sequence[float]) -> list[int]:
-    """Numbers of bones to try, each once; a bone needs two vertices of its own and a triangle."""
+    """Distinct numbers of bones to try; a bone needs two distinct vertices and a triangle."""
     most = min(len(np.unique(sequence.rest, axis=0)) // 2, sequence.n_triangles)
     wanted = (min(most, max(1, round(times * report.bones))) for times in growth)
     return [count for count in dict.fromkeys(wanted) if count not in (0, report.bones)]
@@ -191,7 +190,7 @@ def _other(options: SkinOptions, **changed: int) -> Change:
 
 
 def _refined(report: SkinReport, options: SkinOptions) -> Change:
-    """The default preset with as many bones, in place of the paper's."""
+    """The default preset with the same number of bones, in place of the paper's."""
     refined = change_options(options, preset="default", bones=report.bones)
     option = f"--preset default --bones {report.bones} --bone-type {options.bone_type}"
     return Change("refined bones and weights", option, refined)
@@ -214,13 +213,13 @@ class TolerancePoint:
 
 @dataclass(frozen=True, slots=True)
 class ReportCurves:
-    """All that was fitted beside the model; empty parts are left out of the report."""
+    """All additional fits; empty parts are omitted from the report."""
 
     tolerances: tuple[TolerancePoint, ...] = ()
     trials: tuple[Trial, ...] = ()
-    own: Trial | None = None  # the model itself, weighed as the trials were
-    tries: tuple[Try, ...] = ()  # what a search measured on its way
-    max_bytes: int | None = None  # the size that was asked for
+    own: Trial | None = None  # the model itself, measured as a trial
+    tries: tuple[Try, ...] = ()  # measurements of a search
+    max_bytes: int | None = None  # the requested size
 
 
 def report_curves(
@@ -234,9 +233,9 @@ def report_curves(
     max_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> ReportCurves:
-    """Everything that a report compares its model with; takes about as long as the fit did.
+    """The measurements to which a report compares its model; takes about as long as the fit.
 
-    After a search, which measured many files already (`tries`), nothing else is tried.
+    After a search, which has already measured many files (`tries`), there are no trials.
     """
     report = fit.report
     trials: tuple[Trial, ...] = ()
@@ -250,7 +249,7 @@ def report_curves(
 
 
 def rank_of(report: SkinReport) -> int:
-    """The rank of the model's corrections: the largest that the report knows."""
+    """The rank of the model's corrections: the largest in the report."""
     return max((int(rank) for rank in report.error_percent_by_rank), default=0)
 
 
@@ -260,7 +259,7 @@ def tolerance_curve(
     tolerances: Sequence[float] = TOLERANCES,
     progress: Progress | None = None,
 ) -> tuple[TolerancePoint, ...]:
-    """Number of bones and near-rigid fraction that mean shift finds for several tolerances."""
+    """Number of bones and near-rigid fraction from mean shift for several tolerances."""
     sample = sample_triangles(sequence.n_triangles, CLUSTER_TRIANGLES, options.seed)
     wanted = sorted({*tolerances, options.tolerance})
     points = []

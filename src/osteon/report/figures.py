@@ -1,4 +1,4 @@
-"""The charts of a report that say where and when the error is: what each shows, its words, the table of its numbers."""
+"""The charts of a report, each with its note and the table of its numbers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = [
     "weights_figure",
 ]
 
-#: Points of a curve at most; more would not be seen, and make the file large.
+#: Largest number of points of a curve; more are invisible and enlarge the file.
 MOST_POINTS = 240
-#: Bones that get a bar of their own.
+#: Largest number of bones in a bar chart.
 MOST_BARS = 10
 
 Row = tuple[str, ...]
@@ -40,7 +40,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart with its words and its numbers."""
+    """A chart with its note and its numbers."""
 
     title: str
     chart: str  # SVG
@@ -69,7 +69,7 @@ def frames_figure(distortion: Distortion, sequence: MeshSequence) -> Figure:
 
 
 def motion_figure(steps: Float64, sequence: MeshSequence, jumps: Sequence[int]) -> Figure:
-    """How far the source moves from frame to frame, where it jumps marked."""
+    """The motion of the source from frame to frame, with marked jumps."""
     known = np.nan_to_num(steps)
     shown = [f for f in _crests(known) if np.isfinite(steps[f])]
     relative = 100 * known / max(sequence.diagonal, 1e-300)
@@ -79,8 +79,8 @@ def motion_figure(steps: Float64, sequence: MeshSequence, jumps: Sequence[int]) 
     title = "Motion of the source by frame"
     axes = Axis("frame", whole=True), Axis("RMS step from the frame before, % of the body’s size")
     usual = float(np.median(relative[known > 0])) if known.any() else 0.0
-    note = f"A step is {percent(usual)} of the body’s size, usually. "
-    note += "A jump that stands out is marked." if jumps else "No frame jumps."
+    note = f"The median step is {percent(usual)} of the body’s size. "
+    note += "Jumps are marked." if jumps else "There are no jumps."
     rows = tuple((str(f), number(known[f]), number(relative[f])) for f in shown)
     chart = line_chart([line], title=title, x=axes[0], y=axes[1], marks=marks)
     return Figure(title, chart, "", note, ("frame", "step, units", "step, % of the body’s size"), rows)
@@ -92,7 +92,7 @@ def _clip_marks(sequence: MeshSequence) -> list[Mark]:
 
 
 def _crests(values: Float64) -> list[int]:
-    """Indices to show: all, or of every run of neighbours the one with the largest value."""
+    """Indices to show: all, or the largest value of every run of neighbours."""
     step = -(-len(values) // MOST_POINTS)
     return [start + int(values[start : start + step].argmax()) for start in range(0, len(values), step)]
 
@@ -122,7 +122,7 @@ def vertices_figure(distortion: Distortion, diagonal: float) -> Figure:
 
 
 def shares_figure(shares: Sequence[BoneShare], n_bones: int) -> Figure:
-    """Which bones hold the error."""
+    """The share of the error per bone."""
     shown = shares[:MOST_BARS]
     colors = (255 * bone_colors(n_bones)).round().astype(int)
     bars = [
@@ -136,7 +136,7 @@ def shares_figure(shares: Sequence[BoneShare], n_bones: int) -> Figure:
     ]
     title = "Error by bone"
     top = shown[0]
-    note = f"Bone {top.bone} holds {share(top.error)} of the squared error and moves {share(top.vertices)} of the mesh."
+    note = f"Bone {top.bone} has {share(top.error)} of the squared error and moves {share(top.vertices)} of the mesh."
     chart = bar_chart(bars, title=title, x=Axis("bone, numbered as in the picture"), y=Axis("% of the squared error"))
     rows = tuple((str(s.bone), share(s.error), share(s.vertices), str(s.vertex)) for s in shares)
     return Figure(title, chart, "", note, ("bone", "of the error", "of the mesh", "its worst vertex"), rows)
@@ -146,12 +146,12 @@ def shares_figure(shares: Sequence[BoneShare], n_bones: int) -> Figure:
 #
 # Based on: James and Twigg, Skinning Mesh Animations, 2005.
 
-#: A weight below this moves little that can be seen.
+#: Smaller weights have no visible effect.
 USED_WEIGHT = 0.01
 
 
 def rank_figure(report: SkinReport) -> Figure | None:
-    """Figure 13 of the paper: E of the model cut to fewer corrections; nothing where it has none."""
+    """Figure 13 of the paper: E of the model truncated to fewer corrections; None without corrections."""
     pairs = sorted((int(rank), error) for rank, error in report.error_percent_by_rank.items())
     if len(pairs) < 2:
         return None
@@ -159,8 +159,8 @@ def rank_figure(report: SkinReport) -> Figure | None:
     line = Series("", [p[0] for p in pairs], [p[1] for p in pairs], readouts, dots=True)
     title = "Error by rank of the corrections"
     note = (
-        f"Cut to fewer corrections the model still plays: E is {percent(pairs[0][1])} without any and "
-        f"{percent(pairs[-1][1])} with all {pairs[-1][0]}. A fit with a lower rank is closer than this one cut to it "
+        f"The model can be truncated to fewer corrections: E is {percent(pairs[0][1])} without any and "
+        f"{percent(pairs[-1][1])} with all {pairs[-1][0]}. A fit with a lower rank is closer than this truncation "
         "(the paper's figure 13)."
     )
     axes = Axis("rank", whole=True), Axis("E, % of the motion", log="auto")
@@ -169,7 +169,7 @@ def rank_figure(report: SkinReport) -> Figure | None:
 
 
 def tolerance_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
-    """Figure 5 of the paper: bones that mean shift finds, against its tolerance."""
+    """Figure 5 of the paper: number of bones from mean shift, against its tolerance."""
     points = curves.tolerances
     if len(points) < 2 or not any(p.bones for p in points):
         return None
@@ -180,7 +180,7 @@ def tolerance_figure(report: SkinReport, curves: ReportCurves) -> Figure | None:
     line = Series("", [p.tolerance for p in points], [p.bones for p in points], readouts, dots=True)
     title = "Bones found by tolerance"
     note = (
-        "Groups of triangles that turn alike, by how much difference still counts as alike, on a sample (the paper's "
+        "Groups of triangles with similar rotations, by the tolerance of the similarity, on a sample (the paper's "
         f"figure 5). Near-rigid at {number(report.tolerance)}: {share(report.near_rigid_fraction)} of the triangles."
     )
     marks = [Mark(report.tolerance, f"used: {number(report.tolerance)}", quiet=True)]
@@ -215,7 +215,7 @@ def weights_figure(skin: Skin) -> Figure:
 
 
 def influences_figure(skin: Skin) -> Figure:
-    """How many bones move a vertex."""
+    """The number of bones per vertex."""
     used = np.maximum(1, (np.abs(skin.weights) > USED_WEIGHT).sum(axis=1))
     counts = np.bincount(used, minlength=skin.n_influences + 1)[1:]
     part = counts / max(1, counts.sum())
@@ -223,7 +223,7 @@ def influences_figure(skin: Skin) -> Figure:
         Bar(str(k + 1), 100 * float(part[k]), f"{k + 1} bones: {counts[k]:,} vertices, {share(float(part[k]))}")
         for k in range(len(counts))
     ]
-    title = "Bones a vertex"
+    title = "Bones per vertex"
     note = (
         f"A vertex follows {float(used.mean()):.2f} bones on average, not counting weights below "
         f"{percent(100 * USED_WEIGHT)}."

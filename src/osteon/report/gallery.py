@@ -1,7 +1,7 @@
-"""The pictures of a report: bones, source beside result, and where the error is, on light and on dark paper.
+"""The pictures of a report: bones, source and result, and the error, on light and on dark backgrounds.
 
-Every picture is drawn twice, for the two colour schemes of a page, and becomes a PNG of 255 dithered colours: about a
-third of the size at no visible loss. Marks are not painted in; the page draws them over the picture.
+Every picture is drawn for the two colour schemes of a page, as a PNG of 255 dithered colours: about a third of the size
+without visible loss. Marks are not part of the picture; the page draws them on top.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ UpAxis = Literal["x", "y", "z"]
 
 LARGE = DrawOptions(width=560, height=420)
 SMALL = DrawOptions(width=360, height=270)
-STRIP = 4  # frames shown beside each other
+STRIP = 4  # frames shown side by side
 SIDES = ("one side", "the other side")
 NEUTRAL = (0.72, 0.74, 0.78)
-#: Free space around a number in a picture, as a fraction of the picture's width.
+#: Least distance of two labels, as a fraction of the picture's width.
 CLEAR = 0.05
 
 
@@ -52,7 +52,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture on light and on dark paper, as data URIs."""
+    """One picture on a light and on a dark background, as data URIs."""
 
     light: str
     dark: str
@@ -77,7 +77,7 @@ class Gallery:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A picture still to be drawn."""
+    """The description of a picture to draw."""
 
     points: FloatArray
     faces: Int32
@@ -87,7 +87,7 @@ class Shot:
     alt: str
     caption: str
     spots: tuple[Spot, ...] = ()
-    normals: FloatArray | None = None  # (t,3,3) of the corners; None: those of the surface
+    normals: FloatArray | None = None  # (t,3,3) of the corners; None: of the surface
 
     def draw(self) -> Picture:
         papers: tuple[Paper, ...] = ("light", "dark")
@@ -119,7 +119,7 @@ def draw_shots(groups: Sequence[Sequence[Shot]], threads: int = 0) -> list[tuple
 
 
 def round_up(value: float) -> float:
-    """The next value of two digits, so that a scale ends at a number people can read."""
+    """Round up to two significant digits, for the end of a scale."""
     if value <= 0:
         return 1e-6
     unit = 10.0 ** (np.floor(np.log10(value)) - 1)
@@ -127,18 +127,18 @@ def round_up(value: float) -> float:
 
 
 def data_uri(image: Image) -> str:
-    """A picture as a page holds it."""
+    """A picture as a PNG data URI."""
     from PIL import Image as Canvas
 
     full = Canvas.fromarray(image)
-    palette = full.reduce(3).quantize(255, kmeans=1)  # a ninth of the pixels knows all colours, in a tenth of the time
+    palette = full.reduce(3).quantize(255, kmeans=1)  # a ninth of the pixels suffices, in a tenth of the time
     buffer = io.BytesIO()
     full.quantize(palette=palette, dither=Canvas.Dither.FLOYDSTEINBERG).save(buffer, "PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def _weight_colors(fit: SkinFit) -> Float32:
-    """(v,3) colours of the bones mixed by weight; weights beyond 0 … 1 keep a colour that can be shown."""
+    """(v,3) colours of the bones mixed by weight, clipped for weights outside 0 … 1."""
     palette, skin = bone_colors(fit.model.n_bones), fit.model.skin
     mixed = np.zeros((len(skin.weights), 3), np.float32)
     for k in range(skin.n_influences):
@@ -165,7 +165,7 @@ def _bone_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> l
 
 
 def _bone_spots(fit: SkinFit, rest: Float32, faces: Int32, camera: Camera, options: DrawOptions) -> tuple[Spot, ...]:
-    """Numbers of the bones where they show and where there is room; those that advice may name come first."""
+    """Numbers of visible bones where there is room; bones with the largest share of the error come first."""
     skin, seen = fit.model.skin, visible_vertices(rest, faces, camera, options)
     strongest = np.zeros(fit.model.n_bones)
     np.maximum.at(strongest, skin.bones, skin.weights)
@@ -185,7 +185,7 @@ def _bone_spots(fit: SkinFit, rest: Float32, faces: Int32, camera: Camera, optio
 
 
 def _strip_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> list[Shot]:
-    """Source frames, then the result of the same frames twice, all framed alike and moved to one place."""
+    """Source frames, then the result of the same frames twice, with one camera and moved to one place."""
     frames = distinct_frames(sequence, STRIP)
     shift = centering_shifts(sequence, frames, "xyz".index(options.up))
     camera = frame_camera(
@@ -203,7 +203,7 @@ def _strip_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions) -> 
 
 
 class _Shades:
-    """Normals of corners (t,3,3): of the source its own, of the result those that players shade with."""
+    """Normals of corners (t,3,3): the source's own, and those with which players shade the result."""
 
     def __init__(self, fit: SkinFit, sequence: MeshSequence) -> None:
         self.sequence, self.model, self.source = sequence, stock_shown(fit.model), source_normals_of(sequence)
@@ -250,7 +250,7 @@ def _heat_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maxi
 
 
 def _worst_shots(fit: SkinFit, sequence: MeshSequence, options: DrawOptions, maximum: float) -> list[Shot]:
-    """Source, result and error in the worst frame, from the side that shows the worst vertex."""
+    """Source, result and error in the worst frame, from the side where the worst vertex is visible."""
     worst = fit.distortion.worst
     source, result = sequence.frame(worst.frame), pose_vertices(fit.model, worst.frame)
     views = both_sides(source, options)

@@ -1,4 +1,4 @@
-"""Pictures of levels: the mesh with its triangles, the skeleton as it shrinks, and both at the size they are for.
+"""Pictures of levels: the mesh with its triangles, the active skeleton, and the level at its intended size.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, figure 1.
 """
@@ -20,7 +20,7 @@ from osteon.core.topology import weld_points
 from osteon.core.transforms import apply
 from osteon.deform.pose import pose_frames, pose_vertices
 from osteon.io.gltf.write.joints import bone_centres
-from osteon.io.skeletons.rig_files import tips_of_joints
+from osteon.io.skeletons.files import tips_of_joints
 from osteon.lod.model_levels import Level, ModelLevels
 from osteon.report.gallery import NEUTRAL, Picture, UpAxis, data_uri
 from osteon.report.pose_picture import PALE
@@ -30,14 +30,14 @@ from osteon.report.views import visible_vertices
 
 __all__ = ["LevelGallery", "blends_word", "draw_levels"]
 
-#: Levels that get pictures.
+#: Largest number of levels with pictures.
 MOST_SHOWN = 5
-#: Frames that are looked at for one to show.
+#: Number of frames among which the shown one is chosen.
 LOOKED_AT = 48
 WIDE = {1: 400, 2: 400, 3: 360, 4: 280, 5: 230}
-#: Edges of more triangles than these would leave nothing else to see.
+#: Edges of larger meshes are not drawn, since they would cover the picture.
 MOST_EDGES = 8000
-#: Pictures at true size are no larger.
+#: Largest picture at true size, in pixels.
 LARGEST = 440
 #: Colour of bones.
 BONE = (0.95, 0.62, 0.16)
@@ -48,13 +48,13 @@ Paint = Callable[[Image, Camera], Image]
 
 @dataclass(frozen=True, slots=True)
 class LevelGallery:
-    """A row for each way to look, a picture for each level."""
+    """Rows of pictures, one picture per level."""
 
     frame: int
     clip: str
     meshes: tuple[Picture, ...]
     skeletons: tuple[Picture, ...]
-    sizes: tuple[Picture, ...]  # the model beside each coarser level, at the size that it is for
+    sizes: tuple[Picture, ...]  # the model beside each coarser level, at the intended size
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class _Scene:
 
 
 def draw_levels(levels: ModelLevels, *, up: UpAxis = "y", threads: int = 0) -> LevelGallery:
-    """All pictures, in the frame that is farthest from the rest pose."""
+    """Draw all pictures in the frame that is farthest from the rest pose."""
     model, shown = levels.model, _shown(levels)
     clip, frame = _farthest_frame(model)
     points = pose_vertices(model, model.clips[clip].start + frame).astype(np.float64)
@@ -92,13 +92,13 @@ def draw_levels(levels: ModelLevels, *, up: UpAxis = "y", threads: int = 0) -> L
 
 
 def _shown(levels: ModelLevels) -> list[int]:
-    """Numbers of the levels that get pictures: the first, the last, and some between."""
+    """Numbers of the levels with pictures: the first, the last, and some between."""
     n = len(levels.levels)
     return [int(i) for i in np.unique(np.linspace(0, n - 1, min(n, MOST_SHOWN)).round())]
 
 
 def _farthest_frame(model: SkinnedModel) -> tuple[int, int]:
-    """The clip and its frame whose pose differs most from the rest pose, each about its own middle."""
+    """The clip and its frame whose pose differs most from the rest pose, each about its own centroid."""
     frames = np.unique(np.linspace(0, model.n_frames - 1, LOOKED_AT).round().astype(np.int32))
     some = model.take_frames(frames)
     posed = pose_frames(some).astype(np.float64)
@@ -110,14 +110,14 @@ def _farthest_frame(model: SkinnedModel) -> tuple[int, int]:
 
 
 def _height(points: FloatArray, width: int, up: UpAxis) -> int:
-    """As the body is shaped, within what a page can show."""
+    """Height of a picture from the shape of the body, within limits."""
     extent = np.ptp(points, axis=0)
     tall, others = extent["xyz".index(up)], np.delete(extent, "xyz".index(up))
     return int(np.clip(width * tall / max(float(np.linalg.norm(others)), 1e-9), 0.6 * width, 1.6 * width))
 
 
 def _drawn(scene: _Scene, level: Level, color: tuple[float, float, float], paint: Paint) -> tuple[str, str]:
-    """A level on light and dark paper, with something painted over."""
+    """A level on a light and a dark background, with an overlay."""
     points, faces = scene.posed(level)
     papers: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
     drawn = draw_on_papers(points, faces, np.asarray(color), papers, options=scene.options, camera=scene.camera)
@@ -139,7 +139,7 @@ def _mesh_picture(scene: _Scene, number: int) -> Picture:
 
 
 def _welded(points: Float64, faces: Int32) -> Int32:
-    """Triangles with one vertex for each place, so that a seam is no rim."""
+    """Triangles of welded vertices, so that a seam is no boundary."""
     first, group = weld_points(points.astype(np.float32))
     return np.asarray(first[group][faces], np.int32)
 
@@ -158,7 +158,7 @@ def _skeleton_picture(scene: _Scene, number: int) -> Picture:
 
 
 def _active_sticks(scene: _Scene, level: Level) -> tuple[Float64, Int32]:
-    """(j,3) joints of active bones and tips of the last, and (s,2) from each to those below it."""
+    """(j,3) joints of active bones and tips of the leaves, and (s,2) pairs of a joint and a child."""
     model, order = scene.levels.model, scene.levels.skin.orders[scene.clip]
     active = order.order[: int(order.active_counts[level.bones])]
     start = model.clips[scene.clip].start
@@ -183,7 +183,7 @@ def _active_sticks(scene: _Scene, level: Level) -> tuple[Float64, Int32]:
 
 
 def _ends(model: SkinnedModel, rig: Skeleton) -> Float64:
-    """(j,3) where each joint leads to at rest: to the first below it, or to the tip of what it moves."""
+    """(j,3) the end of each bone at rest: its first child, or the tip of the vertices that it moves."""
     ends = tips_of_joints(model)
     for j in reversed(range(len(rig.parents))):
         if rig.parents[j] >= 0:
@@ -197,7 +197,7 @@ def _moved(transforms: Float64, points: FloatArray) -> Float64:
 
 
 def _size_picture(scene: _Scene, number: int) -> Picture:
-    """The model and the level, at the size on the screen that the level is for."""
+    """The model and the level at the intended size of the level on the screen."""
     whole, level = scene.levels.levels[0], scene.levels.levels[number]
     points, _ = scene.posed(whole)
     zoom = min(level.pixels, float(LARGEST)) / (scene.levels.model.diagonal or 1.0)

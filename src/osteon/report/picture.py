@@ -1,7 +1,7 @@
-"""Pictures for reports and pages: colours that mean something, panels with captions, a scale for heat maps.
+"""Pictures for reports and pages: colours of bones and errors, panels with captions, a scale for heat maps.
 
-Colours are chosen in OKLab, where distances are what the eye sees. The heat scale runs from light blue (no error) over
-violet to dark red (the maximum) and only ever gets darker, so it can be read without colour as well.
+Colours are chosen in OKLab, a perceptually uniform space. The heat scale runs from light blue (no error) over violet to
+dark red (the maximum) with decreasing lightness, so it is readable without colour as well.
 
 Based on: B. Ottosson, A perceptual color space for image processing, 2020 (OKLab).
 """
@@ -45,7 +45,7 @@ __all__ = [
 OUTLIER_COLOR = (0.0, 0.0, 0.0)  # triangles that belong to no bone
 # Lightness, chroma and hue (degrees) of the heat scale from no error to the maximum.
 HEAT = ((0.85, 0.085, 245), (0.76, 0.12, 280), (0.68, 0.18, 325), (0.59, 0.22, 372), (0.44, 0.18, 387))
-#: Signs that the built-in font lacks.
+#: Replacements for signs that the built-in font lacks.
 SPELLED = str.maketrans({"×": "x", "–": "-", "—": "-", "−": "-", "µ": "u", "²": "2", "≤": "<=", "≥": ">=", "→": "->"})
 INKS = {
     "light": ((255, 255, 255), (28, 30, 36), (98, 102, 112)),
@@ -55,7 +55,7 @@ INKS = {
 
 @dataclass(frozen=True, slots=True)
 class PanelOptions:
-    """How panels are put together."""
+    """The layout of panels."""
 
     gap: int = 14  # pixels around and between panels
     text_size: int = 18  # pixels, of captions; the title is larger, numbers and footer are smaller
@@ -71,7 +71,7 @@ DEFAULT_PANEL = PanelOptions()
 
 @dataclass(frozen=True, slots=True)
 class HeatScale:
-    """What the colours of a heat map stand for."""
+    """The meaning of the colours of a heat map."""
 
     maximum: float  # the value shown in the last colour
     unit: str = ""
@@ -107,9 +107,9 @@ _LAB = np.array(
 
 
 def _from_lch(lightness: ArrayLike, chroma: ArrayLike, hue: ArrayLike) -> Float64:
-    """(n,3) sRGB of lightness, chroma and hue in degrees; may leave 0 … 1 where no screen can show it."""
-    turn = np.radians(hue)
-    lab = np.stack(np.broadcast_arrays(lightness, chroma * np.cos(turn), chroma * np.sin(turn)), axis=-1)
+    """(n,3) sRGB of lightness, chroma and hue in degrees; may be outside 0 … 1."""
+    angle = np.radians(hue)
+    lab = np.stack(np.broadcast_arrays(lightness, chroma * np.cos(angle), chroma * np.sin(angle)), axis=-1)
     linear = np.linalg.solve(_CONES, (np.linalg.solve(_LAB, lab.T)) ** 3).T
     low = 12.92 * linear
     return np.where(linear <= 0.0031308, low, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055)
@@ -123,7 +123,7 @@ def _heat_table() -> Float64:
 
 
 def heat_colors(values: ArrayLike, maximum: float) -> Float32:
-    """(n,3) colours of errors `values` (n,): light blue at 0, dark red at `maximum` and above, black where unknown."""
+    """(n,3) colours of errors `values` (n,): light blue at 0, dark red at `maximum` and above, black for NaN."""
     if not (np.isfinite(maximum) and maximum > 0):
         raise OptionError(f"maximum: expected a positive number, got {maximum}")
     error = np.asarray(values, np.float64)
@@ -134,20 +134,20 @@ def heat_colors(values: ArrayLike, maximum: float) -> Float32:
 
 
 def bone_colors(n: int) -> Float32:
-    """(n,3) colours for n bones: each as far as possible from all before it, and from black, white and grey."""
+    """(n,3) colours for n bones, each as far as possible from all earlier ones and from black, white and grey."""
     if n < 0:
         raise OptionError(f"n: expected 0 or more colours, got {n}")
     palette = _palette()
     return palette[np.arange(n) % len(palette)]
 
 
-#: Digits of a distance of colours: nearer than that is a tie, which every processor must decide alike.
+#: Digits of a distance of colours, so that ties are resolved equally on every processor.
 TIE = 9
 
 
 @lru_cache(maxsize=1)
 def _palette() -> Float32:
-    """Colours in the order in which a greedy choice takes them; the next is always the one farthest from all so far."""
+    """Colours in the order of a greedy farthest-point selection."""
     light, chroma, hue = np.meshgrid((0.42, 0.54, 0.66, 0.78, 0.90), (0.09, 0.14, 0.20), np.arange(0, 360, 8))
     offered = _from_lch(light.ravel(), chroma.ravel(), hue.ravel())
     offered = offered[((offered >= 0) & (offered <= 1)).all(axis=1)]
@@ -186,9 +186,9 @@ def panel_grid(
     scale: HeatScale | None = None,
     options: PanelOptions = DEFAULT_PANEL,
 ) -> Image:
-    """Pictures in rows of `columns`. The first line of a caption names its picture, further lines are numbers.
+    """Pictures in rows of `columns`. The first line of a caption is its title, further lines are numbers.
 
-    Every text gets a box of its own, as wide as what it belongs to and as high as it needs: nothing can overlap.
+    Every text has its own box, as wide as its picture and as high as needed, so that nothing overlaps.
     """
     if not images or columns < 1 or len(captions) not in (0, len(images)):
         raise OptionError(f"images, captions: expected one caption each, got {len(images)} and {len(captions)}")
@@ -264,7 +264,7 @@ def _font(size: float) -> Any:
 
 
 def _text_box(text: str, width: int, options: PanelOptions, size: float, quiet: bool = False) -> Image:
-    """Text broken into lines that fit `width`; after a line break the rest is smaller and quieter."""
+    """Text wrapped to `width`; lines after the first line break are smaller and grey."""
     from PIL import Image as Canvas
     from PIL import ImageDraw
 
@@ -326,13 +326,13 @@ def _stack(images: Sequence[Image], options: PanelOptions, gap: float = 1.0) -> 
 
 
 def _widened(image: Image, width: int, options: PanelOptions) -> Image:
-    """With paper on the right up to `width`."""
+    """Pad with background on the right up to `width`."""
     empty = np.zeros((0, width, 3), np.uint8)
     return _stack([image, empty], options, 0)
 
 
 def _framed(image: Image, options: PanelOptions) -> Image:
-    """With a border of paper all around."""
+    """Pad with background on all sides."""
     size = (image.shape[0] + 2 * options.gap, image.shape[1] + 2 * options.gap, 3)
     out = np.full(size, np.asarray(INKS[options.background][0], np.uint8))
     out[options.gap : options.gap + image.shape[0], options.gap : options.gap + image.shape[1]] = image

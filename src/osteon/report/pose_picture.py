@@ -1,8 +1,8 @@
 """Pictures of a posed mesh: the skeleton at rest, segments by bone, and the pose and distortion of each method.
 
-One column for the rest pose and one for each method; rows: the mesh, what happened to its triangles, and if asked for a
-close-up at a joint. All methods share one camera and one scale, so that columns can be compared. A mesh whose z are all
-equal is drawn flat, with the edges of its triangles.
+One column for the rest pose and one per method; rows: the mesh, the distortion of its triangles, and optionally a
+close-up at a joint. All methods share one camera and one scale, so that columns can be compared. A mesh with constant z
+is drawn flat, with the edges of its triangles.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ __all__ = ["PosePictureOptions", "PoseSubject", "PosedMesh", "Region", "clear_vi
 Measure = Literal["area", "angle", "strain"]
 Cell = tuple[Image, str]  # a picture and its caption
 
-SKIN = (0.86, 0.70, 0.54)  # of a mesh without a meaning for its colours
-PALE = (0.88, 0.87, 0.85)  # of a mesh that stands back behind its skeleton
+SKIN = (0.86, 0.70, 0.54)  # of a mesh without colours
+PALE = (0.88, 0.87, 0.85)  # of a mesh behind its skeleton
 VIEW = DrawOptions(elevation=10.0)
-#: What each measure is called, its unit, and the factor to that unit.
+#: Name, unit and factor to that unit of each measure.
 MEASURES: dict[Measure, tuple[str, str, float]] = {
     "area": ("area change", "%", 100.0),
     "angle": ("angle change", "degrees", 180 / np.pi),
     "strain": ("strain", "", 1.0),
 }
-#: Percentile of all triangles of all methods at which the scale ends; a few broken ones must not hide the others.
+#: Percentile of all triangles of all methods at which the scale ends, so that outliers do not determine it.
 SCALE_END = 99.0
 
 
 @dataclass(frozen=True, slots=True)
 class PosedMesh:
-    """One method's answer to a pose."""
+    """The result of one method for a pose."""
 
     name: str
     vertices: Float64  # (v,3)
-    ideal: Float64 | None = None  # (t,3,4) what the triangles were asked to follow; helps to tell which are flipped
+    ideal: Float64 | None = None  # (t,3,4) prescribed transforms of the triangles, which help to detect flipped ones
 
 
 @dataclass(frozen=True, slots=True)
 class PosePictureOptions:
-    """How the picture is laid out and seen."""
+    """Layout and view of the picture."""
 
     width: int = 400  # pixels of a panel
-    height: int | Literal["auto"] = "auto"  # pixels of a panel; auto: as the subject is shaped
+    height: int | Literal["auto"] = "auto"  # pixels of a panel; auto: from the shape of the subject
     measure: Measure = "strain"
     closeup: str = ""  # name of the joint to show from near; "": no such row
     radius: float = 0.0  # of the close-up, in units of the mesh; 0: three quarters of its longest bone
@@ -78,7 +78,7 @@ def pose_picture(
     *,
     options: PosePictureOptions | None = None,
 ) -> Image:
-    """A grid of panels for one pose; `joints` (j,3) are the posed joints. The first method is the one that counts."""
+    """A grid of panels for one pose; `joints` (j,3) are the posed joints. The first method is the main one."""
     options = options or PosePictureOptions()
     if not posed:
         raise OptionError("posed: expected at least one posed mesh")
@@ -100,7 +100,7 @@ def pose_picture(
 def _mesh_row(
     subject: PoseSubject, posed: Sequence[PosedMesh], joints: Float64, views: tuple[PoseView, PoseView]
 ) -> list[Cell]:
-    """The skeleton at rest, and what each method made of the pose."""
+    """The skeleton at rest, and the pose of each method."""
     skeleton, (rest_view, pose_view) = subject.skeleton, views
     colored = BoneStyle(colors=bone_colors(skeleton.n_bones))
     image = rest_view.with_bones(rest_view.draw(subject.rest, PALE), skeleton.joints, colored)
@@ -113,7 +113,7 @@ def _mesh_row(
 
 
 def _segments_cell(subject: PoseSubject, view: PoseView) -> Cell:
-    """Triangles in the colours of their bones, or plain where nothing is known."""
+    """Triangles in the colours of their bones, or plain without segments."""
     if subject.segments is None:
         return view.draw(subject.rest, SKIN), "rest pose"
     used = np.unique(subject.segments[subject.segments >= 0])
@@ -171,22 +171,22 @@ def _closeup_row(
     return cells + [(pose_view.draw(m.vertices, SKIN), f"at {options.closeup}, {m.name}") for m in posed]
 
 
-# Where pictures of a posed mesh are taken from: rest pose and pose at one scale, joints with nothing before them.
+# Views of a posed mesh: rest pose and pose at one scale, with visible joints.
 
-#: Degrees by which a view may be turned to see a joint.
-TURNS = (0, 25, -25, 50, -50, 80, -80, 115, -115, 150, -150, 180)
-#: Turning all the way round must show this much more of what matters.
+#: Candidate rotations of a view to see a joint, in degrees.
+VIEW_ANGLES = (0, 25, -25, 50, -50, 80, -80, 115, -115, 150, -150, 180)
+#: Additional visible fraction that justifies a rotation by 180 degrees.
 WORTH = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class PoseSubject:
-    """What is posed."""
+    """The posed mesh and its skeleton."""
 
     rest: Float64  # (v,3)
     faces: Int32  # (t,3)
     skeleton: StickSkeleton
-    segments: Int32 | None = None  # (t,) controlling bone of each triangle, -1 for none; None leaves the panel out
+    segments: Int32 | None = None  # (t,) controlling bone of each triangle, -1 for none; None omits the panel
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rest", checked("rest", self.rest, (None, 3), np.float64))
@@ -204,7 +204,7 @@ class PoseSubject:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What a view should show: the vertices around a point."""
+    """The vertices around a point that a view should show."""
 
     points: Float64  # (v,3) of the whole mesh
     center: Float64  # (3,)
@@ -213,14 +213,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class PoseView:
-    """A camera with what all pictures it takes have in common."""
+    """A camera with the common settings of its pictures."""
 
     subject: PoseSubject
     camera: Camera
     options: DrawOptions
 
     def draw(self, points: Float64, colors: ArrayLike) -> Image:
-        """The mesh, one colour or one a triangle."""
+        """Draw the mesh in one colour, or one colour per triangle."""
         image = draw_mesh(points, self.subject.faces, colors, options=self.options, camera=self.camera)
         return draw_edges(image, points, self.subject.faces, self.camera) if self.subject.is_flat else image
 
@@ -237,7 +237,7 @@ class PoseView:
         return PoseView(self.subject, camera, replace(self.options, height=int(size[1]), shadow=False))
 
     def zoomed_out(self, zoom: float) -> PoseView:
-        """The same view with at most `zoom` pixels a unit, about the middle of the picture."""
+        """The same view with at most `zoom` pixels per unit, about the centre of the picture."""
         factor = min(1.0, zoom / self.camera.zoom)
         middle = np.array([self.options.width, self.options.height]) / 2
         shift = middle - factor * (middle - self.camera.shift)
@@ -252,7 +252,7 @@ def shared_views(
     if subject.is_flat:
         flat: dict[str, Any] = {"azimuth": 0.0, "elevation": 0.0, "up": "y", "projection": "orthographic"}
         view = replace(view, **flat, shading="none", shadow=False)
-    elif view.azimuth == "auto":  # decided once, by the rest pose: a pose may be long where the rest pose is wide
+    elif view.azimuth == "auto":  # chosen once for the rest pose, whose long axis may differ from that of the pose
         view = both_sides(subject.rest, view)[0]
     clouds = [np.concatenate([subject.rest, subject.skeleton.joints]), posed]
     view = replace(view, height=_height(clouds, view) if height == "auto" else height)
@@ -273,12 +273,12 @@ def _height(clouds: Sequence[Float64], view: DrawOptions) -> int:
 
 
 def clear_view(view: DrawOptions, faces: Int32, regions: Sequence[Region]) -> DrawOptions:
-    """The view turned so that the regions show best; as little as that needs."""
+    """The view rotated as little as needed to show the regions best."""
     if isinstance(view.azimuth, str):
-        raise OptionError("view: its azimuth must be known before it is turned")
+        raise OptionError("view: expected an azimuth in degrees, got 'auto'")
     small = replace(view, width=240, height=240)
     best, found = view.azimuth, -np.inf
-    for turn in TURNS:
+    for turn in VIEW_ANGLES:
         trial = replace(small, azimuth=view.azimuth + turn)
         score = -abs(turn) / 180 * WORTH
         for region in regions:

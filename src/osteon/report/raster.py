@@ -1,8 +1,8 @@
-"""A small software rasteriser: a mesh becomes a picture without a graphics card, a window or a browser.
+"""A small software rasteriser, which draws a mesh without a graphics card, a window or a browser.
 
-Triangles are scan-converted into a depth buffer that remembers, for every sample, the triangle and the place in it;
-colours and normals are interpolated and lit afterwards, once per visible sample. A sample lies at the centre of its
-cell; on shared edges the top-left rule decides, so two triangles that meet neither overlap nor leave a gap.
+Triangles are scan-converted into a depth buffer that stores the triangle and the barycentric coordinates per sample;
+colours and normals are interpolated and lit afterwards, once per visible sample. Samples are at the centres of their
+cells; the top-left rule on shared edges prevents overlaps and gaps between adjacent triangles.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Image = NDArray[np.uint8]  # (h,w,3) sRGB
 Paper = Literal["light", "dark"]
 
 BACKGROUNDS = {"light": (0.985, 0.935), "dark": (0.25, 0.15)}  # grey level at the top and at the bottom
-KEY_LIGHT = (-0.50, 0.72, 0.55)  # towards the light, in camera axes: right, up, towards the eye
+KEY_LIGHT = (-0.50, 0.72, 0.55)  # towards the light, in camera axes: right, up, towards the camera
 FILL_LIGHT = (0.85, 0.10, 0.45)
-SUN_HEIGHT = 7.0  # how high the shadow-casting light stands per unit it stands aside
+SUN_HEIGHT = 7.0  # height of the shadow-casting light per unit of horizontal distance
 SUN_POINTS = 32
-SUN_SPREAD = 0.30  # half width of that light at the same scale; gives shadows that soften with height
+SUN_SPREAD = 0.30  # half width of that light at the same scale; shadows soften with height
 
 
 @dataclass(frozen=True, slots=True)
 class DrawOptions:
-    """How a mesh is shown."""
+    """Size, view and shading of a picture."""
 
     width: int = 640  # pixels
     height: int = 480  # pixels
@@ -65,24 +65,24 @@ DEFAULT_DRAW = DrawOptions()
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """Takes world points to pixels. Share one between pictures to frame them alike."""
+    """Maps world points to pixels. Use one camera for several pictures to frame them alike."""
 
-    axes: Float64  # (3,3) rows: right, up and towards the eye, in world coordinates
+    axes: Float64  # (3,3) rows: right, up and towards the viewer, in world coordinates
     center: Float64  # (3,) the point looked at
-    distance: float  # from the eye to the centre; infinite for a parallel projection
+    distance: float  # from the viewpoint to the centre; infinite for a parallel projection
     zoom: float  # pixels per unit at the centre
     shift: tuple[float, float]  # pixel of the centre
     up: Float64  # (3,) unit vector
     ground: float  # height of the floor along `up`
 
     def project(self, points: ArrayLike) -> Float64:
-        """(n,3) pixel x, pixel y (down), and a nearness that is linear in the picture and grows towards the eye."""
+        """(n,3) pixel x, pixel y (down), and inverse depth, linear in the picture and larger near the camera."""
         seen = (np.asarray(points, np.float64) - self.center) @ self.axes.T
         if np.isinf(self.distance):
             scale, near = np.ones(len(seen)), seen[:, 2]
         else:
             ahead = self.distance - seen[:, 2]
-            near = np.where(ahead > 1e-3 * self.distance, 1.0, np.nan) / ahead  # behind the eye: nowhere in the picture
+            near = np.where(ahead > 1e-3 * self.distance, 1.0, np.nan) / ahead  # behind the camera: outside the picture
             scale = self.distance * near
         x = self.shift[0] + self.zoom * scale * seen[:, 0]
         y = self.shift[1] - self.zoom * scale * seen[:, 1]
@@ -93,7 +93,7 @@ def frame_camera(points: ArrayLike, options: DrawOptions = DEFAULT_DRAW) -> Came
     """The camera of `options` that shows all `points` (n,3); pass the points of several frames to frame them alike."""
     cloud: Float64 = np.asarray(points, np.float64).reshape(-1, 3)
     if not len(cloud):
-        raise GeometryError("points: nothing to look at")
+        raise GeometryError("points: expected at least one point")
     low, high = cloud.min(axis=0), cloud.max(axis=0)
     axes, up = _view_axes(high - low, options)
     radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-9)
@@ -110,15 +110,15 @@ def frame_camera(points: ArrayLike, options: DrawOptions = DEFAULT_DRAW) -> Came
 
 
 def _view_axes(extent: Float64, options: DrawOptions) -> tuple[Float64, Float64]:
-    """Camera axes and the up vector. The eye stands at azimuth 0 over the axis that follows `up` (z for y up)."""
+    """Camera axes and the up vector. At azimuth 0 the viewpoint is on the axis that follows `up` (z for y up)."""
     u = "xyz".index(options.up)
     ahead, side = (u + 1) % 3, (u + 2) % 3
     azimuth = options.azimuth
     if azimuth == "auto":
         azimuth = -58.0 if extent[ahead] >= extent[side] else 32.0
-    turn, rise = np.radians(azimuth), np.radians(options.elevation)
+    angle, rise = np.radians(azimuth), np.radians(options.elevation)
     basis = np.eye(3)
-    level = np.cos(turn) * basis[ahead] + np.sin(turn) * basis[side]
+    level = np.cos(angle) * basis[ahead] + np.sin(angle) * basis[side]
     right = np.cross(basis[u], level)
     toward = np.cos(rise) * level + np.sin(rise) * basis[u]
     return np.stack([right, np.cross(toward, right), toward]), basis[u]
@@ -136,7 +136,7 @@ def draw_mesh(
     """A picture (h,w,3) of a mesh.
 
     `colors` is one colour (3,), one per vertex (v,3) or one per triangle (t,3): sRGB in 0 … 1, or uint8. `normals`
-    (t,3,3) of the corners shade it as a player would; without them they are those of the surface.
+    (t,3,3) of the corners are those that a player shades with; the default is those of the surface.
     """
     paper = (options.background,)
     return draw_on_papers(vertices, faces, colors, paper, options=options, camera=camera, normals=normals)[0]
@@ -152,7 +152,7 @@ def draw_on_papers(
     camera: Camera | None = None,
     normals: FloatArray | None = None,
 ) -> list[Image]:
-    """Like `draw_mesh`, the same picture on each of the papers; the mesh is drawn once."""
+    """Like `draw_mesh` for several backgrounds; the mesh is drawn once."""
     points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
     triangles = checked_indices("faces", faces, (None, 3), len(points))
     camera = camera or frame_camera(points, options)
@@ -175,7 +175,7 @@ def _draw_pixels(
     camera: Camera,
     normals: Float64 | None,
 ) -> Float32:
-    """(h,w,4) lit colours, and how much of every pixel the mesh covers."""
+    """(h,w,4) lit colours and the coverage of every pixel."""
     paint, per_vertex = _paint(colors, len(points), len(triangles), options.color_per)
     n, size = options.samples, (options.height * options.samples, options.width * options.samples)
     flat = camera.project(points) * (n, n, 1)
@@ -214,9 +214,9 @@ def _paint(colors: ArrayLike, n_vertices: int, n_triangles: int, color_per: str)
 def _normals(
     points: Float64, triangles: Int32, t: Int32, weights: Float32, smooth: bool, own: Float32 | None
 ) -> Float32:
-    """Unit normals (n,3) of the samples in triangles `t`, turned towards the eye; points are in camera axes.
+    """Unit normals (n,3) of the samples in triangles `t`, flipped towards the viewer; points are in camera axes.
 
-    `own (t,3,3)` are normals of the corners: on the back of a triangle they are turned round, as players do.
+    `own (t,3,3)` are normals of the corners, which are negated on the back of a triangle, as in players.
     """
     corner = points[triangles]
     facing = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])  # length is twice the area
@@ -248,7 +248,7 @@ def _light(base: Float32, normal: Float32, up: Float64) -> Float32:
 
 
 def _background(points: Float64, triangles: Int32, camera: Camera, options: DrawOptions) -> Float32:
-    """A quiet gradient (h,w,1), with the mesh's soft shadow on the floor if asked for."""
+    """A gradient (h,w,1), optionally with the mesh's soft shadow on the floor."""
     top, bottom = BACKGROUNDS[options.background]
     picture = np.repeat(np.linspace(top, bottom, options.height, dtype=np.float32)[:, None], options.width, axis=1)
     if options.shadow and len(triangles):
@@ -258,7 +258,7 @@ def _background(points: Float64, triangles: Int32, camera: Camera, options: Draw
 
 
 def _shadow(points: Float64, triangles: Int32, camera: Camera, size: tuple[int, int]) -> Float32:
-    """(h,w) how much of the sun the mesh hides from the floor: softer where it falls from high; at half resolution."""
+    """(h,w) the shadow of the mesh on the floor, softer for higher parts; computed at half resolution."""
     from scipy.ndimage import gaussian_filter
 
     half = ((size[0] + 1) // 2, (size[1] + 1) // 2)
@@ -276,17 +276,17 @@ def _shadow(points: Float64, triangles: Int32, camera: Camera, size: tuple[int, 
 def _sun_rays(camera: Camera) -> Float64:
     """Directions (n,3) from points of a wide sun to the floor, scaled to fall one unit along `up`."""
     right = camera.axes[0]
-    back = np.cross(camera.up, right)  # horizontal, away from or towards the eye
+    back = np.cross(camera.up, right)  # horizontal, away from or towards the viewer
     i = np.arange(SUN_POINTS)
-    turns = i * 2.399963  # golden angle: even cover of a disc
+    angles = i * 2.399963  # golden angle: even samples of a disc
     radius = SUN_SPREAD * np.sqrt((i + 0.5) / SUN_POINTS)
-    aside = (-1 / SUN_HEIGHT + radius * np.cos(turns))[:, None] * right + (radius * np.sin(turns))[:, None] * back
+    aside = (-1 / SUN_HEIGHT + radius * np.cos(angles))[:, None] * right + (radius * np.sin(angles))[:, None] * back
     rays: Float64 = camera.up + aside
     return rays
 
 
 def _scan(flat: Float64, triangles: Int32, size: tuple[int, int]) -> tuple[Int32, Float32]:
-    """For every sample the nearest triangle (h,w), -1 where there is none, and the weights of its corners (h,w,3)."""
+    """For every sample the nearest triangle (h,w), -1 for none, and the weights of its corners (h,w,3)."""
     near = np.full(size, -np.inf)
     hit = np.full(size, -1, np.int32)
     corners = np.zeros((*size, 3), np.float32)

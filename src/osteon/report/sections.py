@@ -1,4 +1,4 @@
-"""Parts of a report's page as HTML. Every text from outside is escaped here."""
+"""Parts of a report's page as HTML. All external text is escaped here."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = [
     "verdict",
 ]
 
-#: One vertex farther off than this (of the body's size) is seen whatever the average says.
+#: A larger distance of a single vertex (in body sizes) is visible independently of the average.
 CONSPICUOUS = 0.03
 
 
 def verdict(report: SkinReport, diagonal: float) -> str:
-    """One sentence in plain words, in the colour of what it says."""
+    """One sentence about the quality, in the colour of its grade."""
     error, worst, found = report.error_percent, report.worst, grade_result(report.quality, has_rig=report.has_rig)
     off = worst["distance"] / max(diagonal, 1e-300)
     word, look = found.word, "good" if found.is_good else "bad" if found.is_bad else "fair"
     if found.is_good and off > CONSPICUOUS:
-        word, look = "Close on the whole, with one bad spot", "fair"
+        word, look = "Close overall, with one bad spot", "fair"
     degrees = report.shading_deviation_degrees
     tries = f" Try <code>{escape(found.advice)}</code>." if found.advice else ""
     return (
@@ -65,7 +65,7 @@ def readings(report: SkinReport, sequence: MeshSequence) -> str:
         ],
         "Model": [
             ("bones", str(report.bones), report.bone_type),
-            ("influences", str(report.influences), "a vertex, at most"),
+            ("influences", str(report.influences), "per vertex, at most"),
             ("corrections", f"rank {rank_of(report)}" if rank_of(report) else "none", "of positions"),
             ("normals", f"rank {report.normal_rank}" if report.normal_rank else "none", "corrections of normals"),
             ("preset", report.preset, f"weights {report.weights}" if report.preset == "paper" else ""),
@@ -107,7 +107,7 @@ def _group(name: str, rows: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _stages(seconds: dict[str, float]) -> str:
-    """Seconds of the stages that took any time worth telling."""
+    """Seconds of the stages with at least 0.05 s."""
     parts = [f"{name} {s:.1f}" for name, s in seconds.items() if name not in ("fit", "total") and s >= 0.05]
     return ", ".join(parts)
 
@@ -122,7 +122,7 @@ def picture_row(pictures: Sequence[Picture], columns: str) -> str:
 
 
 def picture_columns(pictures: Sequence[Picture], rows: int) -> str:
-    """Rows of pictures, given one row after the other, column by column: what belongs together stays so on a phone."""
+    """Pictures given row by row, laid out in columns that stay together on a phone."""
     width = len(pictures) // rows
     columns = (pictures[i::width] for i in range(width))
     body = "".join(f'<div class="column">{"".join(_picture(p) for p in column)}</div>' for column in columns)
@@ -164,7 +164,7 @@ def _spot(spot: Spot, picture: Picture) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ScaleWords:
-    """What a scale says of itself."""
+    """The texts of a scale."""
 
     write: Callable[[float], str] = percent
     unit: str = "% of the body’s size"
@@ -176,7 +176,7 @@ DISTANCE_WORDS = ScaleWords()
 
 
 def heat_scale(maximum: float, name: str, words: ScaleWords = DISTANCE_WORDS, key: str = "") -> str:
-    """What the colours of a heat map mean, with numbers; `key` tells it from others of its name."""
+    """The scale of a heat map; `key` distinguishes scales of the same name."""
     width, left = 380, 14
     stops = "".join(
         f'<stop offset="{i / 12:.3f}" stop-color="rgb({r},{g},{b})"/>'
@@ -205,7 +205,7 @@ def charts(figures: Sequence[Figure]) -> str:
 
 
 def chart_figure(figure: Figure) -> str:
-    """A chart with its title, legend, the line that says values, its note and its table."""
+    """A chart with its title, legend, readout, note and table."""
     return (
         f"<figure><h3>{escape(figure.title)}</h3>{figure.legend}{figure.chart}"
         f'<p class="readout" aria-live="polite"></p><figcaption>{escape(figure.note)}</figcaption>'
@@ -214,6 +214,6 @@ def chart_figure(figure: Figure) -> str:
 
 
 def banner(report: SkinReport) -> str:
-    """What to see first where the result has little to do with its source."""
+    """A warning for a result that has little in common with its source."""
     sentences = "".join(f"<p>{escape(text[:1].upper() + text[1:])}.</p>" for text in far_off_warnings(report.quality))
     return f'<div class="banner" role="alert"><p><strong>Far off.</strong></p>{sentences}</div>' if sentences else ""

@@ -1,4 +1,4 @@
-"""Lines over a picture of a mesh: bones that shine through it, and the edges of its triangles; all anti-aliased."""
+"""Overlays on a picture of a mesh: bones and the edges of triangles, anti-aliased."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from osteon.report.raster import Camera, Image
 
 __all__ = ["BoneStyle", "draw_bones", "draw_edges"]
 
-#: Layers are drawn this much larger and averaged.
+#: Supersampling factor of the overlay.
 FINE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class BoneStyle:
-    """How bones look."""
+    """Style of drawn bones."""
 
     colors: FloatArray | None = None  # (b,3) their fills, sRGB in 0 … 1; None: near white
-    size: float = 1.0  # thickness, over the usual one
-    strength: float = 1.0  # 0 … 1; below 1 the mesh shines through
+    size: float = 1.0  # thickness relative to the default
+    strength: float = 1.0  # opacity, 0 … 1
 
 
 PLAIN = BoneStyle()
 
 
 def draw_bones(image: Image, joints: FloatArray, bones: Int32, camera: Camera, *, style: BoneStyle = PLAIN) -> Image:
-    """The picture with bones over it, also where the mesh hides them: pointed from joint A to B, joints as dots."""
+    """The picture with bones on top, including hidden ones: pointed from joint A to B, joints as dots."""
     fills = np.full((len(bones), 3), 0.97) if style.colors is None else np.asarray(style.colors)
     layer, draw = _layer(image)
     flat = camera.project(joints) * (FINE, FINE, 1)
@@ -54,9 +54,9 @@ def draw_bones(image: Image, joints: FloatArray, bones: Int32, camera: Camera, *
 def draw_edges(
     image: Image, points: FloatArray, faces: Int32, camera: Camera, *, seen: NDArray[np.bool_] | None = None
 ) -> Image:
-    """The picture with the edges of all triangles, thin, and the rim of the mesh a little stronger.
+    """The picture with thin edges of all triangles and slightly thicker boundary edges.
 
-    With `seen (v,)` only edges between vertices that are.
+    With `seen (v,)` only edges between visible vertices.
     """
     sides = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     edges, count = np.unique(sides, axis=0, return_counts=True)
@@ -72,7 +72,7 @@ def draw_edges(
 
 
 def _layer(image: Image) -> tuple[Any, Any]:
-    """A clear canvas over the picture, `FINE` times as large, and its pencil."""
+    """A transparent canvas, `FINE` times as large as the picture, and its drawing context."""
     from PIL import Image as Canvas
     from PIL import ImageDraw
 
@@ -81,7 +81,7 @@ def _layer(image: Image) -> tuple[Any, Any]:
 
 
 def _merged(image: Image, layer: Any, strength: float) -> Image:
-    """The picture under its averaged layer."""
+    """The picture blended with the averaged overlay."""
     above = np.asarray(layer.reduce(FINE), np.float64)
     alpha = strength * above[..., 3:] / 255
     return np.asarray(np.round(image * (1 - alpha) + above[..., :3] * alpha), np.uint8)

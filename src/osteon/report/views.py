@@ -1,4 +1,4 @@
-"""Which frames a report shows, from where, and what can be seen from there."""
+"""The frames that a report shows, the views of them, and visibility of vertices."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from osteon.report.raster import Camera, DrawOptions, draw_mesh, frame_camera
 
 __all__ = ["both_sides", "centering_shifts", "distinct_frames", "visible_vertices"]
 
-#: Triangles with a corner this near (of the diagonal) to a vertex belong to it and do not hide it.
+#: Triangles with a corner within this distance of a vertex (in diagonals) do not hide it.
 NEAR = 0.03
 
 
 def both_sides(points: FloatArray, options: DrawOptions) -> tuple[DrawOptions, DrawOptions]:
-    """The usual view of a mesh, and its mirror image: from the other side of the long axis."""
+    """The default view of a mesh, and its mirror image from the other side of the long axis."""
     u = "xyz".index(options.up)
     ahead, side = (u + 1) % 3, (u + 2) % 3
     toward = frame_camera(points, options).axes[2]
@@ -30,7 +30,7 @@ def both_sides(points: FloatArray, options: DrawOptions) -> tuple[DrawOptions, D
 
 
 def visible_vertices(points: FloatArray, faces: Int32, camera: Camera, options: DrawOptions) -> NDArray[np.bool_]:
-    """(v,) True for the vertices that no other part of the mesh hides."""
+    """(v,) True for visible vertices."""
     number = np.arange(1, len(faces) + 1)
     colors = np.stack([number // 65536 % 256, number // 256 % 256, number % 256], axis=1).astype(np.uint8)
     flat = replace(options, samples=1, shading="none", shadow=False, color_per="triangle")
@@ -38,20 +38,20 @@ def visible_vertices(points: FloatArray, faces: Int32, camera: Camera, options: 
     place = np.nan_to_num(camera.project(points)[:, :2], nan=-1.0)
     near = NEAR * bounding_diagonal(points)
     seen = np.zeros(len(points), np.bool_)
-    for dy, dx in np.ndindex(3, 3):  # on an outline the pixel itself may show what lies behind
+    for dy, dx in np.ndindex(3, 3):  # on an outline the pixel itself may show the part behind
         x = np.clip(place[:, 0].astype(int) + 2 * (dx - 1), 0, options.width - 1)
         y = np.clip(place[:, 1].astype(int) + 2 * (dy - 1), 0, options.height - 1)
         hit = image[y, x] @ (65536, 256, 1) - 1
-        mesh = hit < len(faces)  # the paper is so light that its number is beyond any triangle's
+        mesh = hit < len(faces)  # the colour of the background exceeds the number of any triangle
         corners = points[faces[np.where(mesh, hit, 0)]]
         seen |= mesh & (np.linalg.norm(corners - points[:, None], axis=2) < near).any(axis=1)
     return seen
 
 
 def distinct_frames(sequence: MeshSequence, count: int) -> NDArray[np.int64]:
-    """Up to `count` frames that differ most from each other and from the rest pose, in order of time.
+    """Up to `count` frames that differ most from each other and from the rest pose, in temporal order.
 
-    Evenly spaced frames would show one phase of a gait over and over.
+    Evenly spaced frames could show the same phase of a gait repeatedly.
     """
     offered = np.unique(np.linspace(0, sequence.n_frames - 1, 96).round().astype(np.int64))
     vertices = np.unique(np.linspace(0, sequence.n_vertices - 1, 400).round().astype(np.int64))
@@ -68,7 +68,7 @@ def distinct_frames(sequence: MeshSequence, count: int) -> NDArray[np.int64]:
 
 
 def centering_shifts(sequence: MeshSequence, frames: np.ndarray, up: int) -> Float64:
-    """(n,3) what brings the frames to one place: sideways always, in height only if they are far apart."""
+    """(n,3) shifts that move the frames to one place: horizontally always, vertically only if they are far apart."""
     edges = [(pose.min(axis=0), pose.max(axis=0)) for pose in (sequence.frame(int(f)) for f in frames)]
     low, high = np.array(edges, np.float64).transpose(1, 0, 2)
     shift: Float64 = (low + high)[0] / 2 - (low + high) / 2

@@ -19,7 +19,7 @@ from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.io.save.played import played_sequence
+from osteon.io.save.sequences import played_sequence
 from osteon.study.plan import StudyPlan
 from osteon.view.pack.model_pack import write_pack
 from osteon.view.server.collection import load_shown

@@ -88,12 +88,17 @@ def is_single_page(path: PathLike) -> bool:
 
 def export_page(path: PathLike, scene: dict[str, Any], items: Sequence[Item]) -> int:
     """Write the page with its models to one file atomically; returns its size in bytes."""
-    style, script = _text("app.css"), _inside_tag(_text("app.js"))
+    # Escaped end tags have the same meaning within strings and regular expressions.
+    style, script = _text("app.css"), re.sub(r"<(/script|!--)", r"<\\\1", _text("app.js"), flags=re.IGNORECASE)
     head, tail = _page(style, script)
     _check_size(path, len(head) + len(script) + sum(4 * item.pack.stat().st_size // 3 for item in items))
     with atomic_file(path) as out, out.open("wb") as file:
         file.write(head)
-        file.write(b'<script type="application/json" id="scene">' + _json_inside(scene) + b"</script>\n")
+        file.write(
+            b'<script type="application/json" id="scene">'
+            + json.dumps(scene).replace("<", "\\u003c").encode()
+            + b"</script>\n"
+        )
         for item in items:
             file.writelines(_pieces(item))
         file.write(b"<script>" + script.encode() + b"</script>\n" + tail)
@@ -140,16 +145,6 @@ def _broken() -> FileFormatError:
 
 def _text(name: str) -> str:
     return read_bundle(name).decode("utf-8")
-
-
-def _inside_tag(script: str) -> str:
-    """The script with escaped end tags, which have the same meaning within strings and regular expressions."""
-    return re.sub(r"<(/script|!--)", r"<\\\1", script, flags=re.IGNORECASE)
-
-
-def _json_inside(value: dict[str, Any]) -> bytes:
-    """JSON that is safe inside of a script element."""
-    return json.dumps(value).replace("<", "\\u003c").encode()
 
 
 def _sum(text: str) -> str:

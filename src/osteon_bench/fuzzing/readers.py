@@ -79,7 +79,7 @@ def _skeleton_loaders() -> tuple[Loader, ...]:
 
 
 def _comparison_loaders() -> tuple[Loader, ...]:
-    from osteon.io.comparisons.summary import parse_summary
+    from osteon.io.comparisons import parse_summary
 
     return (parse_summary,)
 
@@ -96,7 +96,7 @@ def _pose_loaders() -> tuple[Loader, ...]:
 def _pose_set_loaders() -> tuple[Loader, ...]:
     from osteon.core.sticks import StickSkeleton
     from osteon.io.poses import load_pose_set
-    from osteon.io.poses.limits import load_limits
+    from osteon.io.poses.pose_list import load_limits
 
     joints = np.array([[0.0, 2, 0], [0, 1, 0.1], [0, 0, 0]])
     leg = StickSkeleton(joints, np.array([[0, 1], [1, 2]], np.int32), ("hip", "knee", "foot"))
@@ -198,14 +198,14 @@ def _texts(values: list[Any]) -> Callable[[], list[bytes]]:
     return lambda: [json.dumps(value).encode() for value in values]
 
 
-_GLTF = ("gltf.read", "gltf.channels", "skeletons.rig", "skeletons.rig_files", "skeletons.rig_ends", "poses.rig_motion")
+_GLTF = ("gltf.read", "gltf.channels", "skeletons.rig", "skeletons.files", "poses.load")
 _ARCHIVES = ("archives", "metadata.asset", "metadata.families")
-_JSON = ("skeletons.checked_json", "skeletons.build")
+_JSON = ("skeletons.parsing", "skeletons.text")
 _READERS = (
     FuzzReader("npz", ".npz", _model_loaders, _archives, (mutate_npz,), _ARCHIVES),
     FuzzReader(
         *("npy", ".npy", _array_loaders, lambda: list(_arrays().values()), (mutate_npy,)),
-        *(("archives.array_header", "archives.stored_array", "archives.sequence_npy"), _arrays),
+        *(("archives.stored_array", "archives.sequences"), _arrays),
     ),
     FuzzReader("glb", ".glb", _scene_loaders, _glbs, (mutate_glb,), (*_GLTF, "metadata.asset")),
     FuzzReader(
@@ -229,11 +229,11 @@ _READERS = (
     _frames("medit", ".mesh", lambda: list(text_seeds.TETRAHEDRON), mutate_text, "meshes.medit", "meshes.text"),
     FuzzReader(
         *("tgf", ".tgf", _skeleton_loaders, lambda: list(text_seeds.TGF), (mutate_text,)),
-        ("skeletons.tgf", "skeletons.text_lines", "skeletons.build", "poses.other_skeleton"),
+        ("skeletons.text", "skeletons.parsing", "poses.load"),
     ),
     FuzzReader(
         *("skel", ".skel", _skeleton_loaders, lambda: list(text_seeds.SKEL), (mutate_text,)),
-        ("skeletons.skel", "skeletons.text_lines", "skeletons.build", "poses.other_skeleton"),
+        ("skeletons.text", "skeletons.parsing", "poses.load"),
     ),
     FuzzReader(
         *("skeleton", ".json", _skeleton_loaders, _texts(text_seeds.SKELETON), (mutate_json,)),
@@ -241,20 +241,20 @@ _READERS = (
     ),
     FuzzReader(
         *("pose", ".json", _pose_loaders, _texts(text_seeds.POSES), (mutate_json,)),
-        ("poses.pose_json", "poses.line_pose", "poses.bone_pose", "poses.join", "poses.load", *_JSON),
+        ("poses.pose_json", "poses.bone_pose", "poses.load", *_JSON),
     ),
     FuzzReader(
         *("comparison", ".json", _comparison_loaders, _texts(text_seeds.COMPARISONS), (mutate_json,)),
-        ("comparisons.summary",),
+        ("comparisons",),
     ),
     FuzzReader(
         *("poseset", ".json", _pose_set_loaders, _texts(text_seeds.POSE_SETS), (mutate_json,)),
-        ("poses.pose_set", "poses.pose_list", "poses.limits", *_JSON),
+        ("poses.pose_set", "poses.pose_list", *_JSON),
         lambda: {f"{name}.obj": text_seeds.OBJ[1] for name in ("rest", "bent")},
     ),
     FuzzReader(
         *("alembic", ".abc", _alembic_loaders, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),
-        ("alembic.ogawa", "alembic.read", "alembic.meshes", "alembic.asset", "alembic.client", "alembic.child"),
+        ("alembic.ogawa", "alembic.read", "alembic.meshes"),
         package="alembic3d",
     ),
     _usd("usd", ".usda", lambda: [*text_seeds.USDA, *written_seeds.written_model(".usda")], mutate_text),

@@ -19,8 +19,8 @@ from typing import IO, Any, cast
 import numpy as np
 
 from osteon.io.native import client
+from osteon.io.native.child import write_message
 from osteon.io.native.client import NativeTask, Process
-from osteon.io.native.messages import write_message
 from osteon_bench.fuzzing.forked import Fork, children_by, counting_lines
 from osteon_bench.fuzzing.readers import Loader
 

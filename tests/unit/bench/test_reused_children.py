@@ -10,7 +10,7 @@ import pytest
 from osteon.core.errors import FileFormatError
 from osteon.core.sequence import MeshSequence
 from osteon.io import load_sequence
-from osteon.io.alembic.client import ALEMBIC_TASK
+from osteon.io.alembic.read import ALEMBIC_TASK
 from osteon.io.load.source import Source
 from osteon.io.native import client
 from osteon.io.native.client import FrameRoom, NativeChild
@@ -101,10 +101,10 @@ def test_one_left_in_the_middle_of_an_answer_is_replaced(file, forks):
 
 def test_lines_are_counted_in_a_fork_of_its_own(file, forks):
     path = file(READERS["alembic"].seeds()[0])
-    count = LineCoverage(("alembic.read", "alembic.client"))
+    count = LineCoverage(("alembic.read", "alembic.ogawa"))
     with count.counting():
         reuse_child(load_sequence)(path)
-    assert {Path(name).name for name, _ in count.run} == {"read.py", "client.py"}
+    assert {Path(name).name for name, _ in count.run} == {"read.py", "ogawa.py"}
     assert [fork.poll() is not None for fork in forks] == [True]
 
 

@@ -154,7 +154,7 @@ def test_a_stop_while_models_are_written_leaves_nothing(run_here, walk, monkeypa
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("osteon.io.comparisons.folder._facts_of", stop)
+    monkeypatch.setattr("osteon.io.comparisons._facts_of", stop)
     done = run_here("compare", walk, "--train", 4, "--bones", 2, "--models", "ssd", "--save", "m", "--json", "f.json")
     assert done.returncode == 130
     assert "nothing was written" in done.stderr

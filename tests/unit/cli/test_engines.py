@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.cli.engine_tables import write_engine_table
 from osteon.io import load_model, save_sequence
 from osteon.synth.cloth import make_cloth
+from osteon_bench.doc_tables import write_engine_table
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICK = ("-b", "3", "--rounds", "2", "--threads", "1")
@@ -84,7 +84,7 @@ def test_more_corrections_than_have_room_for_normals(run_here, cloth):
     [
         ("--for raylib --quantize -o a.glb", "--quantize: 16-bit positions are read by web"),
         ("--for cesium --short-rotations -o a.glb", "--short-rotations: 16-bit rotations are read by web"),
-        ("--for web --influences 8 -o a.glb", "--influences: files for web have 4 bones a vertex at most"),
+        ("--for web --influences 8 -o a.glb", "--influences: files for web have at most 4 bones per vertex"),
         ("--for usd -o a.glb", "--for usd: reads USD; write a .usdc"),
         ("--for godot -o a.usdc", "--for godot: reads glTF; write a .glb"),
         ("--for web -o frames/", "--for web: reads glTF; write a .glb"),

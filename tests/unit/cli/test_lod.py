@@ -144,7 +144,7 @@ def test_a_model_without_motion(run_here, files):
         (("-o", "a.obj"), "levels are those of a model; use one of"),
         (("-o", "a.glb", "--bones", "9,3"), "--bones: asked for 9, but the model uses 6"),
         (("-o", "a.glb", "--bones", "4,2", "--levels", "3"), "--levels: the list defines the levels"),
-        (("-o", "a.glb", "--bones", "4", "--screen", "100"), "already defines the levels; omit one"),
+        (("-o", "a.glb", "--bones", "4", "--screen", "100"), "already; omit one"),
         (("-o", "a.glb", "--bones", "2,4"), "--bones: expected --bones from fine to coarse"),
         (("-o", "a.glb", "--bake-level", "9"), "level: expected 0 … 3, got 9"),
         (("-o", "a.glb", "--bake-level", "0.4"), "expected the number of a level, or a part of the full cost as 35%"),
@@ -153,7 +153,7 @@ def test_a_model_without_motion(run_here, files):
         (("-o", "a.npz", "--quantize"), "--quantize: only glTF has 16-bit numbers"),
         (("-o", "a.glb", "--fallback", "none"), "--fallback: the file has a form for this deformer"),
         (("-o", "a.glb", "--report", "a.txt"), "--report: expected a name that ends in .html"),
-        (("-o", "a.glb", "--keep-mesh", "--triangles", "50%"), "--keep-mesh: --triangles requires coarser meshes"),
+        (("-o", "a.glb", "--keep-mesh", "--triangles", "50%"), "--keep-mesh: --triangles requests coarser meshes"),
     ],
 )
 def test_what_is_refused(run_here, files, arguments, told):

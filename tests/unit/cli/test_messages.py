@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from osteon.cli.demo import _print_next_steps
-from osteon.io.save.unwritable import why_unwritable
+from osteon.io.save.overwriting import why_unwritable
 from osteon.synth.baked import bake_cylinder
 
 from .conftest import Run

@@ -13,12 +13,12 @@ import pytest
 
 from osteon.cli.main import COMMANDS
 from osteon.cli.option_flags import FlagGroup, read_options
-from osteon.cli.option_tables import write_tables
 from osteon.core.options import options_in
 from osteon.core.skin_options import SkinOptions
 from osteon.io import LoadOptions, SaveOptions, save_model, save_sequence
 from osteon.pipeline.options import Budget
 from osteon.synth.baked import bake_cylinder
+from osteon_bench.doc_tables import write_tables
 
 from ...subjects import bent_tube
 
@@ -92,8 +92,8 @@ def test_every_option_has_its_flag_in_the_help():
         ("--bone-type rigid --stiffness 0.005", "--stiffness: rigid bones"),
         ("--helpers 0", "--helpers: adds bones to a rig"),
         ("--rig r.glb --smooth-weights 0.1", "--smooth-weights: weights for a rig"),
-        ("--rig r.glb --bones 3", "--bones: a rig brings its own number"),
-        ("--rig r.glb --holdout 3", "--holdout: not with a rig"),
+        ("--rig r.glb --bones 3", "--bones: a rig has its own number"),
+        ("--rig r.glb --holdout 3", "--holdout: not available with a rig"),
         ("--rig r.glb --preset paper", "--preset paper: finds its own bones"),
         ("--max-error 1 --rig r.glb", "--rig: brings its own bones"),
         ("--max-error 1 --rank 0", "--rank: a bound finds the rank"),
@@ -124,7 +124,7 @@ def test_a_rig_that_brings_its_motion(run_here):
     save_model(baked.model, run_here.folder / "rig.npz")
     for flags in ("--rounds 24", "--stiffness 0.1", "--bone-type flexible"):
         call = ("skin", "limb.npz", "--rig", "rig.npz", *flags.split(), "-o", "out.npz")
-        refused(run_here, *call, says=f"{flags.split()[0]}: the rig brings the motion of every frame")
+        refused(run_here, *call, says=f"{flags.split()[0]}: the rig defines the motion of every frame")
     call = ("skin", "limb.npz", "--rig", "rig.npz", "--rest", 0, "-o", "out.npz")
     refused(run_here, *call, says="--rest: the rig tells the rest pose")
 

@@ -15,7 +15,7 @@ from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import load_sequence, save_model
-from osteon.io.load.frame_choice import parse_frames
+from osteon.io.load.clips import parse_frames
 from osteon.synth.baked import bake_cylinder
 from tests.tolerance import assert_same_points
 

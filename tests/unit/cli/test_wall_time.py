@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from osteon.cli import wall_time
-from osteon.cli.common import _TimeLeft
-from osteon.cli.wall_time import WallTime, process_began, time_text
+from osteon.cli import common
+from osteon.cli.common import WallTime, _TimeLeft, process_began, time_text
 from osteon.core.compile_kernels import Waited
 from osteon.core.progress import ProgressEvent, RemainingTime
 
@@ -50,7 +49,7 @@ def test_stages_and_what_no_stage_took_sum_to_the_wall_time() -> None:
 def test_compiling_is_a_stage_of_its_own_wherever_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     waited = Waited()
-    monkeypatch.setattr(wall_time, "WAITED", waited)
+    monkeypatch.setattr(common, "WAITED", waited)
     watch = WallTime(0.0, clock)
 
     def compile_for(seconds: float) -> None:

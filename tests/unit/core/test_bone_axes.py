@@ -73,3 +73,12 @@ def test_one_rule_says_what_a_bone_needs(unit):
     for expected, given in (("rigid", turns), ("scaled", linear), ("flexible", shear), ("flexible", mirrored)):
         transforms = np.concatenate([unit * given, np.ones((*given.shape[:2], 3, 1))], axis=3)
         assert bone_type_of(transforms.astype(np.float32)) == expected
+
+
+def test_a_scale_of_a_thousandth_has_an_axis():
+    """NO_STRETCH is rounding: a small scale is not."""
+    axes = Rotation.from_euler("xyz", [0.3, -0.2, 0.4]).as_matrix()
+    scales = np.array([[1.0, 1.0, 1.0], [1.001, 1.0, 0.999]])
+    linear = np.stack([(axes.T * s) @ axes for s in scales])[:, None]
+    match = np.abs(axes_of_bones(linear)[0] @ axes.T)
+    assert_near(np.sort(match, axis=1)[:, -1], np.ones(3), 1e-9)

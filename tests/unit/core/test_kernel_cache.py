@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +152,14 @@ def test_a_folder_of_somebody_else_is_not_trusted(tmp_path: Path) -> None:
     shared.chmod(0o777)
     assert not kernel_cache._is_private(shared)
     assert kernel_cache._is_private(tmp_path / "own")
+
+
+def test_private_parts_of_numba_are_used_in_one_file_and_its_version_is_bounded() -> None:
+    private = re.compile(r"\b(_Cache|_rebuild|_reduce)\b")
+    users = [path for path in SOURCES.rglob("*.py") if private.search(path.read_text(encoding="utf-8"))]
+    assert [path.name for path in users] == ["kernel_cache.py"]
+    project = tomllib.loads((SOURCES.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert [bound for bound in project["dependencies"] if re.fullmatch(r"numba>=[\d.]+,<[\d.]+", bound)]
 
 
 @kernel("f8.2r i8 f8.1")

@@ -140,11 +140,11 @@ def test_circumstances_are_asked_only_where_they_are_known():
     check_used(helpers, rig=True)
     with pytest.raises(OptionError, match="--rig FILE"):
         check_used(helpers, rig=False)
-    with pytest.raises(OptionError, match=r"^rounds: the rig brings the motion"):
+    with pytest.raises(OptionError, match=r"^rounds: the rig defines the motion"):
         check_used(SkinOptions(rounds=3), rig=True, motion="kept")
     check_used(SkinOptions(rounds=3), rig=True, motion="found")
     check_used(SkinOptions(helpers=2, bone_type="rigid"), rig=True, motion="kept")
-    with pytest.raises(OptionError, match=r"^bone_type: the rig brings"):
+    with pytest.raises(OptionError, match=r"^bone_type: the rig defines"):
         check_used(SkinOptions(bone_type="rigid"), rig=True, motion="kept")
     with pytest.raises(OptionError, match=r"^preset paper: finds its own bones"):
         check_used(SkinOptions(preset="paper"), rig=True)

@@ -49,3 +49,13 @@ def test_what_would_move_the_rest_pose_is_refused(weights: list, offset: float, 
     offsets[0, 1, 2] = offset
     with pytest.raises(GeometryError, match=words):
         AnimationSpace([[0, 1]], weights, offsets)
+
+
+@pytest.mark.parametrize(
+    ("weights", "offset", "named"), [([0.5, 0.501], 0.0, "weights"), ([0.5, 0.5], 1e-3, "offsets")]
+)
+def test_sums_are_checked_to_rounding(weights: list[float], offset: float, named: str) -> None:
+    bones, offsets = np.array([[0, 1]], np.int32), np.array([[[offset, 0, 0], [0, 0, 0]]], np.float32)
+    with pytest.raises(GeometryError, match=f"{named}: vertex 0 sums to"):
+        AnimationSpace(bones, np.array([weights], np.float32), offsets)
+    AnimationSpace(bones, np.array([[1 / 3, 2 / 3]], np.float32), np.zeros((1, 2, 3), np.float32))

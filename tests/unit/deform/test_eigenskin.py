@@ -120,6 +120,15 @@ def test_bytes_are_small_and_close() -> None:
     assert small.take(np.array([3, 1], np.int32)).bits == 8
 
 
+def test_stored_bytes_keep_their_meaning() -> None:
+    """A scale byte of 16 halves the step: files of older versions depend on it."""
+    moved = np.packbits(np.array([[True, False, True]]), axis=1)
+    numbers = np.array([[127, 0, -127], [0, 127, 1]], np.int8)
+    packed = PackedColumns(3, moved, numbers, np.array([0, 16], np.uint8), np.array([2.0], np.float32))
+    expected = [[[2, 0, -2], [0, 0, 0], [0, 1, 1 / 127]]]
+    np.testing.assert_allclose(packed.columns(), expected, rtol=1e-6)
+
+
 def test_small_parts_of_a_column_keep_their_digits() -> None:
     """A column that fades out over three decades is right to a hundredth of each of its parts."""
     sizes = np.repeat(10.0 ** -np.linspace(0, 3, 100), 4)

@@ -7,9 +7,8 @@ import pytest
 
 from osteon.core.errors import OptionError
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.elastic.elements import TetElements
-from osteon.elastic.material import Material
-from osteon.elastic.system import StiffnessSystem
+from osteon.elastic.elements import Material, TetElements
+from osteon.elastic.newton import StiffnessSystem
 from osteon_bench.subjects import make_bar
 
 POINTS = make_bar((4, 2, 2))[0]

@@ -7,10 +7,8 @@ import pytest
 
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.transforms import rotation_from_axis_angle
-from osteon.elastic.elements import TetElements
-from osteon.elastic.material import Material
-from osteon.elastic.newton import NewtonOptions, find_equilibrium
-from osteon.elastic.system import StiffnessSystem
+from osteon.elastic.elements import Material, TetElements
+from osteon.elastic.newton import NewtonOptions, StiffnessSystem, find_equilibrium
 from osteon_bench.subjects import make_bar
 
 FLESH = Material()

@@ -121,7 +121,7 @@ def test_errors_of_processes_are_raised_here(refused):
 def test_a_process_that_ends_is_told(bar_files, refused):
     body = make_body(load_flesh(bar_files / "bar.mesh", FleshOptions()), bar_skeleton(), FleshOptions())
     found = pose_many(body, [PoseTask(0, {0: np.eye(3)}), *tasks(*range(20, 60))[1:]], 2)
-    assert next(found).posed.newton_steps == 0  # rest, done at once
+    assert next(found).number < 40  # the first is the rest pose, done at once
     children = [child for child in multiprocessing.active_children() if child.is_alive()]
     assert len(children) == 2
     for child in children:

@@ -12,8 +12,14 @@ import pytest
 from osteon.core.errors import FileFormatError
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.io import load_model, load_sequence
-from osteon.io.comparisons.folder import check_comparison_folder, write_comparison_folder
-from osteon.io.comparisons.summary import KnownFile, PoseFigures, parse_summary, read_summary
+from osteon.io.comparisons import (
+    KnownFile,
+    PoseFigures,
+    check_comparison_folder,
+    parse_summary,
+    read_summary,
+    write_comparison_folder,
+)
 
 from ...subjects import bent_tube
 
@@ -86,7 +92,7 @@ def test_a_failure_leaves_what_was_there(saved: Path, monkeypatch: pytest.Monkey
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("osteon.io.comparisons.folder.write_npz", fail)
+    monkeypatch.setattr("osteon.io.comparisons.write_npz", fail)
     with pytest.raises(FileFormatError, match="No space left"):
         write_comparison_folder(saved, MODELS, FACTS, BAKED.sequence)
     assert before.is_in(saved)

@@ -93,22 +93,22 @@ def test_engines_are_found_by_what_they_can_do() -> None:
 
 def test_an_engine_chooses_the_bones_that_were_not_asked_for() -> None:
     options = SkinOptions(bones=3)
-    assert options_for(options, "any", bone_type_asked=False).bone_type == "scaled"
-    assert options_for(options, "web", bone_type_asked=False).bone_type == "flexible"
-    assert options_for(options, "raylib", bone_type_asked=False).bone_type == "scaled"
-    assert options_for(options, "panda3d", bone_type_asked=False).bone_type == "rigid"
+    assert options_for(options, "any", has_bone_type=False).bone_type == "scaled"
+    assert options_for(options, "web", has_bone_type=False).bone_type == "flexible"
+    assert options_for(options, "raylib", has_bone_type=False).bone_type == "scaled"
+    assert options_for(options, "panda3d", has_bone_type=False).bone_type == "rigid"
     rigid = SkinOptions(bone_type="rigid")
-    assert options_for(rigid, "web", bone_type_asked=True) is rigid
+    assert options_for(rigid, "web", has_bone_type=True) is rigid
     flexible = SkinOptions(bone_type="flexible")
-    assert options_for(flexible, "raylib", bone_type_asked=True).bone_type == "flexible"  # never refused
+    assert options_for(flexible, "raylib", has_bone_type=True).bone_type == "flexible"  # never refused
     assert default_bone_types().startswith("scaled; flexible for web, ")
 
 
 def test_only_an_engine_that_is_named_refuses_influences() -> None:
-    assert options_for(SkinOptions(influences=8), "any", bone_type_asked=False).influences == 8
-    assert options_for(SkinOptions(influences=8), "blender", bone_type_asked=False).influences == 8
-    with pytest.raises(OptionError, match=r"^influences: files for web have 4 bones a vertex at most, got 8; use 4"):
-        options_for(SkinOptions(influences=8), "web", bone_type_asked=False)
+    assert options_for(SkinOptions(influences=8), "any", has_bone_type=False).influences == 8
+    assert options_for(SkinOptions(influences=8), "blender", has_bone_type=False).influences == 8
+    with pytest.raises(OptionError, match=r"^influences: files for web have at most 4 bones per vertex, got 8; use 4"):
+        options_for(SkinOptions(influences=8), "web", has_bone_type=False)
 
 
 def test_the_page_says_who_plays_which_bones() -> None:

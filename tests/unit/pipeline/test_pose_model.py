@@ -13,7 +13,7 @@ from osteon.core.pose_track import PinTrack, PoseTrack
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model
 from osteon.io.poses import load_poses
-from osteon.io.poses.write import poses_as_json
+from osteon.io.poses.pose_json import poses_as_json
 from osteon.pipeline.pose_model import pose_model, sticks_for
 from tests.posable import NAMES, posable_model
 from tests.tolerance import assert_same_points

@@ -15,7 +15,7 @@ from osteon.core.errors import FileFormatError
 from osteon.core.kinematics import JointLimit
 from osteon.core.transforms import rotation_from_axis_angle
 from osteon.elastic.body import ElasticBody
-from osteon.elastic.material import Material
+from osteon.elastic.elements import Material
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import PlannedPose
 from osteon.io.poses import load_pose_set

@@ -114,7 +114,7 @@ def test_has_every_chart_and_its_numbers(page: _Page) -> None:
         "Error by rank of the corrections",
         "Bones found by tolerance",
         "Weights, sorted",
-        "Bones a vertex",
+        "Bones per vertex",
     ]
     for title in titles:
         assert title in page.text, title

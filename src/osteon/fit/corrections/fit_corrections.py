@@ -61,7 +61,6 @@ __all__ = [
     "fit_corrections",
     "never_rising",
     "rises",
-    "start_coefficients",
     "without_flat_blends",
 ]
 

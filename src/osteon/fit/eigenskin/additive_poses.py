@@ -31,7 +31,7 @@ from osteon.core.character import Skeleton, Skin
 from osteon.deform.joint_rbf import driver_shapes
 from osteon.fit.eigenskin.driver_fields import DriverField, JointSettings
 
-__all__ = ["AdditiveFields", "neighbouring_joints", "regions_of_joints", "split_poses"]
+__all__ = ["neighbouring_joints", "regions_of_joints", "split_poses"]
 
 
 # Proximity of each vertex to each joint, 0 … 1: where a joint may cause a displacement.
@@ -115,7 +115,10 @@ def split_poses(
     for driver, kernel, part in zip(_drivers(moved, pairs), kernels, _parts(near, (moved, pairs)), strict=True):
         chosen = _spread(settings, driver)
         values = np.tensordot(kernel[chosen], sources, axes=1) * part[:, None]
-        fields.append(_field(settings, driver, chosen, values, displacements))
+        reach = float(np.sqrt(np.einsum("qvi,qvi->qv", values, values).max(initial=0.0)))
+        joints = list(driver)
+        rotations, axes = settings.rotations[chosen][:, joints], settings.axes[joints]
+        fields.append(DriverField(driver, rotations, axes, values, reach))
     return AdditiveFields(fields, radius, ridge)
 
 
@@ -199,11 +202,3 @@ def _spread(settings: JointSettings, driver: tuple[int, ...]) -> Int64:
         nearest = np.maximum(nearest, shapes[found[-1]])
         nearest[found] = np.inf
     return np.asarray(poses[np.sort(found)])
-
-
-def _field(
-    settings: JointSettings, driver: tuple[int, ...], poses: Int64, values: Float64, displacements: Float64
-) -> DriverField:
-    chosen = list(driver)
-    reach = float(np.sqrt(np.einsum("qvi,qvi->qv", values, values).max(initial=0.0)))
-    return DriverField(driver, settings.rotations[poses][:, chosen], settings.axes[chosen], values, reach)

@@ -51,7 +51,7 @@ class Eigenbasis:
         return len(self.field.joints) > 1
 
     @property
-    def ways(self) -> int:
+    def n_axes(self) -> int:
         """Number of axes about which a joint rotates; each counts as a joint."""
         return 1 if self.field.axes.any() else count_axes(self.field.rotations[:, 0])
 
@@ -99,7 +99,7 @@ def _by_joints(bases: list[Eigenbasis], per_joint: int, per_pair: int, options: 
     """Equal numbers for each axis of a joint and for each pair; their total is redistributed to where it helps most."""
     if options.preset == "paper":
         return [min(per_joint, len(basis.singular)) for basis in bases]
-    equal = [per_pair if basis.is_pair else per_joint * basis.ways for basis in bases]
+    equal = [per_pair if basis.is_pair else per_joint * basis.n_axes for basis in bases]
     equal = [min(count, len(basis.singular)) for count, basis in zip(equal, bases, strict=True)]
     shared = iter(_share_out([basis for basis, count in zip(bases, equal, strict=True) if count], sum(equal)))
     return [next(shared) if count else 0 for count in equal]

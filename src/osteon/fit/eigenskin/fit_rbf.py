@@ -21,7 +21,7 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.deform.joint_rbf import compare_rotations, driver_shapes, rotation_vectors
 
-__all__ = ["RbfOptions", "SettingsFit", "count_axes", "fit_settings", "smooth_settings"]
+__all__ = ["RbfOptions", "SettingsFit", "count_axes", "fit_settings"]
 
 
 # Additional settings of free joints between the observed ones, with values predicted by a smooth kernel.

@@ -1,4 +1,4 @@
-"""Options of EigenSkin, checked on construction; the command line and docs/options.md are made from them."""
+"""Options of EigenSkin; the command line and docs/options.md are made from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from osteon.core.options import GIVEN, check_options, need, option
 
-__all__ = ["BasisBits", "EigenSkinOptions", "EigenSkinPreset", "RigWeights"]
+__all__ = ["EigenSkinOptions"]
 
 EigenSkinPreset = Literal["default", "paper"]
 RigWeights = Literal["distance", "harmonic"]
@@ -15,7 +15,7 @@ BasisBits = Literal[32, 8]
 
 #: Supports are where displacements exceed this part of the longest one of a joint.
 SUPPORT = {"default": 0.01, "paper": 0.04}
-#: The threshold of normals over that of displacements: an angle is seen where a displacement of that part is not.
+#: The threshold of normals relative to that of displacements: small angles are more visible.
 NORMAL_SUPPORT = {"default": 0.25, "paper": 1.0}
 _PAIRS = "the paper has no pairs of joints; omit it, or use the default preset"
 
@@ -26,55 +26,55 @@ class EigenSkinOptions:
 
     preset: EigenSkinPreset = option(
         "default",
-        help="Paper: EigenSkin as printed, supports of 4 %, joints alone, the same number for each, one radius.",
+        help="Paper: EigenSkin as printed, supports of 4 %, no pairs, the same number for each joint, one radius.",
         flags=("--preset",),
     )
     per_joint: int = option(
         2,
-        help="Eigendisplacements a joint, for each axis that it turns about; as many in all, each where it helps most.",
+        help="Eigendisplacements per joint and rotation axis, on average: each goes where it helps most.",
         flags=("--per-joint", "-n"),
         minimum=0,
         needs=(
-            need(total=0, says="--total shares out as many as it says; leave one of them away"),
-            need(max_error=0.0, says="--max-error takes as many as it needs; leave one of them away"),
+            need(total=0, says="--total sets the number already; omit one of them"),
+            need(max_error=0.0, says="--max-error finds the number; omit one of them"),
         ),
     )
     total: int = option(
         0,
-        help="Eigendisplacements in all, each where it helps most.",
+        help="Eigendisplacements in total, assigned where they reduce the error most.",
         flags=("--total",),
         minimum=0,
         shown_default="as --per-joint makes",
-        needs=(need(max_error=0.0, says="--max-error takes as many as it needs; leave one of them away"),),
+        needs=(need(max_error=0.0, says="--max-error finds the number; omit one of them"),),
     )
     max_error: float = option(
         0.0,
-        help="As many eigendisplacements as leave at most this of what the skin misses in the poses.",
+        help="As many eigendisplacements as reduce the error of the skin in the poses to this part.",
         flags=("--max-error",),
         minimum=0.0,
         maximum=1.0,
         scale=100.0,
-        unit="of what the skin misses",
+        unit="of the error of the skin",
         shown_default="no bound",
     )
     per_pair: int = option(
         2,
-        help="Eigendisplacements a pair of joints that moves together in some pose; 0: joints alone.",
+        help="Eigendisplacements per pair of joints that move together in some pose; 0: no pairs.",
         flags=("--per-pair",),
         minimum=0,
         needs=(need(preset="default", says=_PAIRS),),
     )
     eigennormals: int | None = option(
         None,
-        help="Eigennormals a joint, for each axis that it turns about, and a pair; 0: none, normals follow the skin.",
+        help="Eigennormals per joint and rotation axis, and per pair; 0: none, normals follow the skin.",
         flags=("--eigennormals",),
         minimum=0,
         shown_default="as many as eigendisplacements",
-        needs=(need(shaded=True, says="--no-normals writes positions only; leave one of them away"),),
+        needs=(need(shaded=True, says="--no-normals writes positions only; omit one of them"),),
     )
     support: float | None = option(
         None,
-        help="A joint moves vertices that it displaces by more than this.",
+        help="The support of a joint: vertices that it displaces by more than this.",
         flags=("--support",),
         minimum=0.0,
         maximum=1.0,
@@ -84,13 +84,13 @@ class EigenSkinOptions:
     )
     limit: int = option(
         10,
-        help="Eigendisplacements a vertex at most, as shaders have room for, and as many eigennormals; 0: any number.",
+        help="Eigendisplacements per vertex at most, a limit of shaders, and the same of eigennormals; 0: no limit.",
         flags=("--limit",),
         minimum=0,
     )
     basis_bits: BasisBits = option(
         32,
-        help="Bits of a number of the basis: 8 takes less than a quarter of the room.",
+        help="Bits per number of the basis: 8 takes less than a quarter of the size.",
         flags=("--basis-bits",),
         needs=(need(written=".npz", says="only .npz holds them; glTF has --quantize and --compress"),),
     )
@@ -101,13 +101,13 @@ class EigenSkinOptions:
     )
     weights: RigWeights = option(
         "distance",
-        help="How bones of a stick skeleton share vertices: by distance, smoothed, or by heat through the surface.",
+        help="Weights of a stick skeleton: by distance, smoothed, or by heat diffusion on the surface.",
         flags=("--weights",),
-        needs=(need(sticks=True, says="the rig has weights of its own; it is for a mesh and --skeleton"),),
+        needs=(need(sticks=True, says="the rig has its own weights; it is for a mesh and --skeleton"),),
     )
     influences: int = option(
         4,
-        help="Bones a vertex, 1 to 8.",
+        help="Bones per vertex, 1 to 8.",
         flags=("--influences", "-k"),
         minimum=1,
         maximum=8,
@@ -119,17 +119,17 @@ class EigenSkinOptions:
             ),
         ),
     )
-    threads: int = option(0, help="0: all there are.", flags=("--threads",), minimum=0)
+    threads: int = option(0, help="0: all cores.", flags=("--threads",), minimum=0)
 
     def __post_init__(self) -> None:
         check_options(self)
 
     @property
     def threshold(self) -> float:
-        """Part of a joint's longest displacement above which a vertex belongs to its support."""
+        """Part of a joint's longest displacement above which a vertex is in its support."""
         return SUPPORT[self.preset] if self.support is None else self.support
 
     @property
     def normal_threshold(self) -> float:
-        """The same of normals."""
+        """The same for normals."""
         return self.threshold * NORMAL_SUPPORT[self.preset]

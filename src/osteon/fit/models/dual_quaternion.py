@@ -42,7 +42,7 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_rows
 
-__all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion", "refit_dual_quaternion_bones"]
+__all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion"]
 
 #: Steps per vertex, and largest number of halvings of a step.
 STEPS = 4

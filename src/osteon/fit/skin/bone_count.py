@@ -1,9 +1,8 @@
-"""How many bones a motion needs: as many as make the result close, from quick fits on few vertices and frames.
+"""The number of bones that a motion needs, from quick fits on few vertices and frames.
 
-Mean shift counts the near-rigid parts. Where a motion has few of them (a bird, cloth, a walk whose limbs share a
-cluster) that number leaves most of the motion out. So quick fits of growing numbers of bones are made until E is close,
-or until more bones gain too little. Where a sequence has few frames per bone costs next to nothing beside the mesh,
-and more of them follow until E is small.
+Mean shift counts the near-rigid parts, which are too few for some motions (a bird, cloth, a walk whose limbs share a
+cluster). Quick fits with growing numbers of bones are made until E is small, or until more bones gain too little. With
+few frames the size of bones is negligible beside that of the mesh, and bones are added to a smaller E.
 
 Notes, E of the quick fit over that of the whole fit with as many bones, from splitting alone: horse 29: 1.30; flag 32:
 1.11; clothhorse 20: 1.72.
@@ -21,18 +20,18 @@ from osteon.fit.skin.refine import RefineOptions, refine_skin
 
 __all__ = ["choose_bone_count"]
 
-#: E % of a quick fit that is enough, and that is enough where bones are cheap: their keys take no more than the part
-#: CHEAP of the vertices.
+#: Sufficient E % of a quick fit, and the smaller one where bones are cheap: their keys take at most the fraction CHEAP
+#: of the bytes of the vertices.
 CLOSE, SMALL, CHEAP = 2.2, 0.4, 0.05
 #: Bytes of a bone in a frame, and of a vertex, in a plain file.
 BONE_BYTES, VERTEX_BYTES = 40, 52
-#: Factor of the next number of bones, and the part of E that it must take away.
+#: Growth of the number of bones, and the least relative gain of E per step.
 GROWTH, WORTH = 1.5, 0.12
-#: The largest number that is chosen without being asked: what every engine takes.
+#: Largest automatic number of bones, which every engine supports.
 MOST = 64
 #: Vertices, frames and rounds of a quick fit.
 VERTICES, FRAMES, ROUNDS = 1_000, 32, 6
-#: A bone has at least so many vertices of its own.
+#: Least number of vertices per bone.
 VERTICES_PER_BONE = 8
 
 
@@ -45,7 +44,7 @@ def choose_bone_count(
     seed: int = 0,
     threads: int = 1,
 ) -> int:
-    """At least `found` bones, and as many more as make the motion close; `core (f,b,3,4)` are those of the clusters."""
+    """At least `found` bones, and more until E is small; `core (f,b,3,4)` are the bones of the clusters."""
     most = max(found, min(MOST, problem.n_vertices // VERTICES_PER_BONE))
     if found >= most:
         return found

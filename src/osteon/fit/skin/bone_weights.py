@@ -1,14 +1,14 @@
-"""Weights of a mesh that nobody has weighted, from how far its vertices are from the bones.
+"""Initial weights of a mesh from the distances of its vertices to the bones.
 
     by distance:   w_vb ~ (d_v / d_vb)^6,  smoothed along the surface             d_vb: distance of vertex v from bone b
     by heat:       (L + D) w = D n,        D = (softness h / d_v)^2               d_v: that of the nearest bone
 
-n is one at the nearest bone, L the graph Laplacian of the mesh, h its mean edge length: every vertex is warmed by its
-nearest bone, then heat spreads along the surface. A smaller softness gives wider transitions.
+n is one at the nearest bone, L the graph Laplacian of the mesh, h its mean edge length: every vertex is heated by its
+nearest bone, and heat diffuses along the surface. A smaller softness gives wider transitions.
 
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2.1: "bone weights as a function of vertex bone distances", zero
 at the edges of a bone's influence; Baran and Popović, Automatic rigging and animation of 3D characters, 2007 (heat).
-Differs from the latter: a bone is near through whatever lies between.
+Differs from the latter: distances ignore occlusion.
 
 Notes, elastic hand, 10 poses of eight joints, RMS of linear blending in percent of the diagonal, and what EigenSkin of
 two columns per joint leaves of it: power 3 with 8 and 20 rounds of smoothing 0.65 and 0.060, 0.69 and 0.050; power 4
@@ -32,7 +32,7 @@ POWER = 6
 #: Rounds of smoothing: this times the square of the mean distance to the nearest bone over the mean edge length, so
 #: that weights are smoothed over a part of a limb's thickness, whatever the mesh; at most MOST_ROUNDS.
 ROUNDS, MOST_ROUNDS = 1.5, 200
-#: A vertex nearer to a bone than this part of the farthest one lies on it.
+#: Least distance to a bone, relative to the largest one.
 NEAREST = 1e-9
 
 
@@ -69,7 +69,7 @@ def _mean_edge(vertices: Float64, around: sparse.csr_array) -> float:
 
 
 def strongest_bones(weights: Float64, count: int) -> Skin:
-    """The strongest bones of each vertex; a bone's weights fade to zero where others take its place."""
+    """The strongest bones of each vertex; weights fade to zero at the edge of a bone's region."""
     if weights.shape[1] > count:
         weights = np.maximum(weights + np.partition(-weights, count, axis=1)[:, [count]], 0)
     order = np.argsort(-weights, axis=1, kind="stable")[:, :count]

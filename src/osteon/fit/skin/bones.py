@@ -1,4 +1,26 @@
-"""Bones for weights that are known, such as a painted skin's."""
+"""Bones of labelled vertices: initial bones by splitting, replacement of bones, and bones for given weights.
+
+Initial bones:
+
+    minimise over bones T and labels:   sum_v sum_f || T_label(v)^f p_v - x_v^f ||^2      (one rigid bone per vertex)
+
+Based on: Linde, Buzo and Gray, An algorithm for vector quantizer design, 1980, in the form that Le and Deng, Smooth
+Skinning Decomposition with Rigid Bones, 2012, use: fit, assign, split the worst, until there are enough.
+
+Differs from them: as many clusters are split as bones are missing, at most all of them, each at its worst vertex
+and the nearest quarter in the rest pose, so any number of bones is reached exactly.
+
+Notes: E % after 30 rounds of refinement from the same number of bones, flexible / rigid, from the clusters of mean
+shift (`clustering/cluster.py`) and from splitting:
+|             | bones | mean shift start | splitting start |
+| horse       | 31    | 1.61 / 2.18      | 1.37 / 1.77     |
+| chicken     | 23    | 0.116 / 0.267    | 0.117 / 0.260   |
+| elasticcow  | 29    | 0.426 / 0.731    | 0.388 / 0.689   |
+| clothhorse  | 6     | 4.66 / 6.51      | 4.19 / 5.71     |
+| cheburashka | 11    | 0.56 / 0.97      | 0.96 / 1.73     |
+Mean shift groups triangles by rotation, splitting by positional error. The first suits articulated bodies, the second
+soft ones: refine.py follows both for a few rounds and continues with the better.
+"""
 
 from __future__ import annotations
 
@@ -32,27 +54,6 @@ __all__ = [
 ]
 
 
-# First bones for a wanted number, by splitting where the error is.
-#
-#     minimise over bones T and labels:   sum_v sum_f || T_label(v)^f p_v - x_v^f ||^2      (rigid bones, one a vertex)
-#
-# Based on: Linde, Buzo and Gray, An algorithm for vector quantizer design, 1980, in the form that Le and Deng, Smooth
-# Skinning Decomposition with Rigid Bones, 2012, use: fit, assign, split the worst, until there are enough.
-#
-# Differs from them: as many clusters are split as bones are still wanted, at most all of them, each at its worst vertex
-# and the nearest quarter in the rest pose, so any number of bones is reached exactly.
-#
-# Notes: why not only the mean shift clusters of cluster.py? Measured, E % after 30 rounds of refinement from the same
-# number of bones, flexible / rigid:
-# |             | bones | mean shift start | splitting start |
-# | horse       | 31    | 1.61 / 2.18      | 1.37 / 1.77     |
-# | chicken     | 23    | 0.116 / 0.267    | 0.117 / 0.260   |
-# | elasticcow  | 29    | 0.426 / 0.731    | 0.388 / 0.689   |
-# | clothhorse  | 6     | 4.66 / 6.51      | 4.19 / 5.71     |
-# | cheburashka | 11    | 0.56 / 0.97      | 0.96 / 1.73     |
-# Rotations say which triangles move alike; positions say where the error is. Soft bodies want the second, articulated
-# ones the first: refine.py follows both for a few rounds and goes on with the better.
-
 #: Rounds of assigning and fitting after each split, and at the end.
 ASSIGN_ROUNDS = 3
 FINAL_ROUNDS = 6
@@ -61,7 +62,7 @@ SMALLEST_SEED = 4
 
 
 def bones_of_labels(problem: FitProblem, labels: NDArray[np.int64], n_bones: int, threads: int) -> Float64:
-    """Rigid bones (f,b,3,4) of the vertices of each label; vertices labelled -1 count nowhere."""
+    """Rigid bones (f,b,3,4) of the vertices of each label; vertices labelled -1 are ignored."""
     weights = (labels >= 0).astype(np.float64)[:, None]
     bones = np.maximum(labels, 0)[:, None]
     start = identity(problem.n_frames, n_bones)
@@ -82,7 +83,7 @@ def seed_bones(problem: FitProblem, n_bones: int, threads: int) -> Float64:
 
 
 def complete_bones(problem: FitProblem, transforms: Float64, n_bones: int, threads: int) -> Float64:
-    """Exactly `n_bones` from given ones: the first of them, or all of them and more where the error is."""
+    """Exactly `n_bones`: the first of the given ones, or all of them and new ones where the error is large."""
     while (count := transforms.shape[1]) < n_bones:
         labels = _split_worst(problem, squared_errors(problem, transforms, threads), n_bones - count)
         added = bones_of_labels(problem, labels, int(labels.max()) + 1, threads)[:, count:]
@@ -91,7 +92,7 @@ def complete_bones(problem: FitProblem, transforms: Float64, n_bones: int, threa
 
 
 def _assign_and_fit(problem: FitProblem, transforms: Float64, threads: int, rounds: int = ASSIGN_ROUNDS) -> Float64:
-    """Assign every vertex to its best bone, and fit the bones again."""
+    """Assign every vertex to its best bone, and refit the bones."""
     for _ in range(rounds):
         labels = squared_errors(problem, transforms, threads).argmin(axis=1)
         moved = bones_of_labels(problem, labels, transforms.shape[1], threads)
@@ -101,7 +102,7 @@ def _assign_and_fit(problem: FitProblem, transforms: Float64, threads: int, roun
 
 
 def _split_worst(problem: FitProblem, gamma: Float64, wanted: int) -> NDArray[np.int64]:
-    """Labels in which the worst clusters have given their worst corner to a new bone."""
+    """Labels with the worst region of each of the worst clusters assigned to a new bone."""
     labels: NDArray[np.int64] = gamma.argmin(axis=1)
     errors = gamma[np.arange(len(labels)), labels]
     n_bones = gamma.shape[1]
@@ -117,7 +118,7 @@ def _split_worst(problem: FitProblem, gamma: Float64, wanted: int) -> NDArray[np
     return labels
 
 
-# Move the least useful bones to where the error is largest.
+# Replacement of the least useful bones by bones where the error is largest.
 #
 #     cost of a bone      = growth of the error if its vertices had to do without it
 #     place of a new bone = around the worst vertex of the group of vertices (by strongest bone) with the largest error
@@ -158,7 +159,7 @@ def removal_costs(problem: FitProblem, transforms: Float64, influences: Influenc
 def relocate_bones(
     problem: FitProblem, transforms: Float64, influences: Influences, count: int, threads: int
 ) -> Float64:
-    """Transforms in which the `count` least useful bones stand elsewhere."""
+    """Transforms with the `count` least useful bones replaced."""
     leaving = np.argsort(removal_costs(problem, transforms, influences, threads), kind="stable")[:count]
     added = place_bones(problem, influences, count, ~np.isin(influences.bones[:, 0], leaving), threads)
     out = transforms.copy()
@@ -186,7 +187,7 @@ def place_bones(
     return np.stack(added, axis=1) if added else np.empty((problem.n_frames, 0, 3, 4))
 
 
-#: Rounds that settle the bones of given weights: rigid and scaled bones sweep, flexible ones follow their own rotation.
+#: Rounds of bones for given weights.
 REFIT_ROUNDS = 8
 
 
@@ -198,7 +199,7 @@ def refit_bones(
     options: SkinOptions,
     axes: Float64 | None = None,
 ) -> Float64:
-    """Bones (f,b,3,4) for fixed weights, from a first guess. Scaled bones keep the axes given, or find some."""
+    """Bones (f,b,3,4) for fixed weights, from a first guess. Scaled bones keep `axes` if given."""
 
     def solve(transforms: Float64, bone_type: BoneType) -> Float64:
         return solve_bones(
@@ -221,7 +222,7 @@ def refit_bones(
 
 
 def bones_for_skin(problem: FitProblem, skin: Skin, n_bones: int, options: SkinOptions) -> Float64:
-    """Bones (f,b,3,4) in the problem's units for fixed weights, from where the vertices of each bone go."""
+    """Bones (f,b,3,4) in problem units for a skin, starting from the vertices of each bone."""
     bones, weights = skin.bones.astype(np.int64), skin.weights.astype(np.float64)
     strongest = np.take_along_axis(bones, weights.argmax(axis=1)[:, None], axis=1)[:, 0]
     start = bones_of_labels(problem, strongest, n_bones, available_threads(options.threads))
@@ -229,7 +230,7 @@ def bones_for_skin(problem: FitProblem, skin: Skin, n_bones: int, options: SkinO
 
 
 def fit_bones(sequence: MeshSequence, skin: Skin, *, options: SkinOptions | None = None) -> BoneTrack:
-    """Bones for weights that are given, such as a painted skin's."""
+    """Fit bones to given weights, such as those of a painted skin."""
     options = options or SkinOptions()
     if len(skin.weights) != sequence.n_vertices:
         raise GeometryError(f"skin: {len(skin.weights)} rows for {sequence.n_vertices} vertices")

@@ -1,16 +1,16 @@
-"""Which bones move a vertex, and how much: forward selection with exact weights at every step.
+"""Influences of vertices by forward selection, with exact weights at every step.
 
     for each vertex:  minimise w'G w  over at most k bones,  w >= 0,  sum w = 1
     G_bc = sum_f (T_b p - x)'(T_c p - x) = p'M_bc p - p'h_b - p'h_c + x'x
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 5.1 (influence sets) and 5.2 (weights, eq. 8, 10).
 
-Differs from the paper: bones are not ranked by their error alone (gamma, eq. 5: see weights.py) but by what they
-add. Start from the best bone; add the bone that lowers the constrained optimum most; stop at k bones or when
-nothing helps; then exchange the bone that matters least for the one that would help most, as long as that helps.
-The sum of one is exact instead of a row of the system. A round that starts from earlier influences begins with them.
-A thorough search adds up to twice k bones, then drops the least needed: a bone that misled the first
-choices goes when the right ones are there. Known weights of random models are found again that way and only that way.
+Differs from the paper: bones are not ranked by their single-bone error (gamma, eq. 5: see weights.py) but by their
+gain. Start from the best bone; add the bone that lowers the constrained optimum most; stop at k bones or without gain;
+then exchange the least needed bone for the one of the largest gain, while that lowers the error. The sum of one is
+exact instead of a row of the system. Earlier influences are the start of the search where they are given. A thorough
+search adds up to twice k bones, then drops the least needed, which corrects first choices; only that recovers the
+weights of random models exactly.
 
 | symbol | name |
 | --- | --- |
@@ -200,7 +200,7 @@ def _select(
     space: Float64,
     marks: Int64,
 ) -> None:
-    """All of the vertices given. A turn weighs the chosen bones, then adds one, or takes one out to exchange it."""
+    """Search all given vertices. An iteration solves weights, then adds a bone, or removes one for an exchange."""
     n_slots, n_bones = bones.shape[1], forms.shape[0]
     gram, ones, inverse, work, vectors = space[0:1], space[1], space[2], space[3], space[4]
     sums, solved, best_w, weighed = vectors[0], vectors[1], vectors[2], vectors[3:4]
@@ -270,7 +270,7 @@ def _select(
             if leaving:
                 w[_least_needed(w, n, inverse, sums, total)] = 0.0
                 weighing = False
-        if n_best == 0:  # errors so small that rounding leaves nothing to weigh
+        if n_best == 0:  # errors within rounding
             n_best, best_chosen[0], best_w[0], best = 1, first, 1.0, diagonal[first]
         for k in range(n_slots):
             bones[v, k] = best_chosen[k] if k < n_best else best_chosen[0]
@@ -280,7 +280,7 @@ def _select(
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The sums over all vertices that a search needs (moments.py)."""
+    """The sums over all vertices that a search uses (moments.py)."""
 
     product: Float64  # (v,10)
     forms: Float64  # (b,b,10)
@@ -288,14 +288,14 @@ class Search:
     energy: Float64  # (v,)
     pull: float  # towards the wanted weights
     wanted: Float64  # (v,b); without a pull not considered
-    n_search: int  # bones that are tried at a time
+    n_search: int  # largest number of bones during the search
 
 
 def select_forward(search: Search, block: slice, bones: Int64, weights: Float64, errors: Float64) -> None:
-    """Write bones (v,k), weights (v,k) and squared errors (v,) of some vertices, beginning with what they hold."""
+    """Update bones (v,k), weights (v,k) and squared errors (v,) of some vertices in place."""
     forms, pull, energy, cross = search.forms, search.pull, search.energy[block], search.cross[block]
     out = bones[block], weights[block], errors[block]
-    if pull > 0:  # its part of G, but for the diagonal's
+    if pull > 0:  # its part of G without the diagonal
         wanted = search.wanted[block]
         offsets = np.einsum("vb,vb->v", wanted, wanted)
         energy, cross = energy + pull * offsets, cross + pull * wanted

@@ -1,14 +1,14 @@
-"""A rig that exists already: its joints stay, weights are found, and helper bones are added where they help most.
+"""Weights and helper bones for the joints of an existing rig.
 
     joints that move:   minimise over w, T_h:      sum || sum_j w_j T_j p + sum_h w_h T_h p - x ||^2,   T_j as given
     joints at rest:     the same over all T too, started from the rig's own weights
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 5 (transforms of a kinematic skeleton may be given);
-helper bones as in Mohr and Gleicher, Building Efficient, Accurate Character Skins from Examples, 2003, but found from
-the error instead of placed at the joints.
+helper bones as in Mohr and Gleicher, Building Efficient, Accurate Character Skins from Examples, 2003, but placed where
+the error is instead of at the joints.
 
-Helpers come in waves, half of those still wanted at a time, each placed at the worst vertex of the group with the most
-error. After every wave a few rounds of weights and helper bones settle; the least useful helpers then move once.
+Helpers are added in waves, half of the missing ones at a time, each at the worst vertex of the group with the largest
+error. A few rounds of weights and helper bones follow each wave; at the end the least useful helpers are replaced once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FINAL_ROUNDS = 12
 
 @dataclass(frozen=True, slots=True)
 class HelperOptions:
-    """How weights and helper bones of a rig are found."""
+    """Options of the fit of weights and helper bones."""
 
     influences: int = 4
     helpers: int = 0
@@ -46,7 +46,7 @@ class HelperOptions:
 def _solve_helpers(
     problem: FitProblem, influences: Influences, transforms: Float64, n_joints: int, options: HelperOptions
 ) -> Float64:
-    """The transforms with new helpers: each block of the normal equations, with the joints on the right."""
+    """The transforms with refitted helpers: their block of the normal equations, with the joints on the right side."""
     if transforms.shape[1] == n_joints:
         return transforms
     n_bones = transforms.shape[1]
@@ -67,7 +67,7 @@ def _solve_helpers(
 def fit_helper_bones(
     problem: FitProblem, joints: Float64, options: HelperOptions, on_error: Callable[[float], None]
 ) -> tuple[Float64, Influences]:
-    """Transforms (f,j+h,3,4), the joints (f,j,3,4) first and as they were, and influences for all of them."""
+    """Transforms (f,j+h,3,4) of the unchanged joints (f,j,3,4) and the helpers, and influences of all of them."""
     n_joints, transforms = joints.shape[1], joints
 
     def weigh(earlier: Influences | None, *, thorough: bool = False) -> Influences:
@@ -97,7 +97,7 @@ def fit_helper_bones(
 def _move_helpers(
     problem: FitProblem, transforms: Float64, influences: Influences, n_joints: int, options: HelperOptions
 ) -> tuple[Float64, Influences]:
-    """Move the least useful tenth of the helpers, if that is better after as many rounds."""
+    """Replace the least useful tenth of the helpers, if that lowers the error."""
     costs = removal_costs(problem, transforms, influences, options.threads)[n_joints:]
     leaving = n_joints + np.argsort(costs, kind="stable")[: max(1, options.helpers // 10)]
     free = ~np.isin(influences.bones[:, 0], leaving)

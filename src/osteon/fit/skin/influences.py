@@ -1,4 +1,4 @@
-"""Which bones move a vertex, and how much, for bones that are known (the search itself: forward_selection.py)."""
+"""Influences of vertices for given bones (the search itself: forward_selection.py)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MAX_INFLUENCES = 8
 
 @dataclass(frozen=True, slots=True)
 class Influences:
-    """Bones and weights of every vertex of a problem, and how far they are off. Unused slots hold weight 0."""
+    """Bones, weights and errors of every vertex of a problem. Unused slots have weight 0."""
 
     bones: NDArray[np.int64]  # (v,k)
     weights: Float64  # (v,k)
     errors: Float64  # (v,) squared, of positions
-    normal_errors: Float64 | None = None  # (v,) squared, of normals that took part, without their weight
+    normal_errors: Float64 | None = None  # (v,) squared, of normals in the problem, without their weight
 
     @property
     def squared_error(self) -> float:
@@ -42,7 +42,7 @@ class Influences:
         return out
 
     def to_skin(self) -> Skin:
-        """What a model stores."""
+        """The skin of a model, in single precision."""
         return Skin(self.bones.astype(np.int32), self.weights.astype(np.float32))
 
 
@@ -68,8 +68,8 @@ def select_influences(
 ) -> Influences:
     """At most `n_influences` bones per vertex with non-negative weights that sum to one.
 
-    `earlier` influences are where the search begins. `thorough` searches longer. With `pull` > 0 the weights are drawn
-    towards `wanted` (v,b). The errors do not count it.
+    The search starts from `earlier` influences and is longer with `thorough`. With `pull` > 0 the weights are
+    regularised towards `wanted` (v,b); the errors exclude this term.
     """
     if not 1 <= n_influences <= MAX_INFLUENCES:
         raise OptionError(f"influences: expected 1 … {MAX_INFLUENCES}, got {n_influences}")

@@ -8,8 +8,8 @@ RMSDs using a quaternion-based characteristic polynomial, 2005, l is the largest
 
     l^4 - 2 |C|^2 l^2 - 8 det(C) l + det(N),      by Newton from sqrt(3) |C|, which is never below it; here |C| = 1,
 
-and q is a column of adj(N - l) = const q q'. Where the two largest eigenvalues are close (C of rank one, or reflecting)
-that column vanishes; then cyclic Jacobi rotations find q with no such care.
+and q is a column of adj(N - l) = const q q'. Where the two largest eigenvalues are close (C of rank one, or a
+reflection) that column vanishes, and cyclic Jacobi rotations compute q instead.
 
 Notes, 100,000 matrices: Jacobi alone 0.2 s, this 0.01 to 0.04 s.
 """
@@ -23,7 +23,7 @@ from osteon.core.kernels import kernel, part
 
 __all__ = ["rotation_to", "rotations_of"]
 
-#: Product of the distances from the largest eigenvalue to the others, of its cube, below which Jacobi takes over.
+#: Product of the distances from the largest eigenvalue to the others, relative to its cube, below which Jacobi is used.
 SMALLEST_GAP = 1e-4
 
 
@@ -67,7 +67,7 @@ def _largest_root(det: float, det4: float) -> float:
     for _ in range(40):
         value = ((root * root - 2) * root - 8 * det) * root + det4
         slope = 4 * (root * root - 1) * root - 8 * det
-        if value <= 1e-15:  # what rounding leaves of it
+        if value <= 1e-15:  # rounding
             break
         root -= value / slope
     return root
@@ -92,7 +92,7 @@ def _minor(N: Float64, i: int, j: int) -> float:
 
 @part
 def _column(N: Float64, root: float, q: Float64) -> bool:
-    """Quaternion q (4,) from a column of adj(N - root); False where that is too small to say."""
+    """Quaternion q (4,) from a column of adj(N - root); False if the column vanishes."""
     for i in range(4):
         N[i, i] -= root
     found = False

@@ -1,18 +1,18 @@
-"""Bones from weights, weights from bones, until nothing is gained.
+"""Alternating refinement of bones and weights.
 
     minimise over T, w:   sum_v sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2,   w >= 0, sum w = 1, at most k a vertex
 
-A round is `solve_bones`, then `select_influences` from the influences of the round before. Both are exact minimisers of
-their half, so the error falls in every round; it falls slowly, because each half keeps what the other has decided.
+A round is `solve_bones`, then `select_influences` from the influences of the previous round. Both are exact minimisers
+of their half, so the error falls in every round, but slowly.
 
 Three remedies:
-- **Several starts.** Each is followed for a few rounds, and the best goes on.
-- **Extrapolation.** Bones go on past their new place by a part beta of their last step. A round that would raise the
-  error is done again without, and beta is halved; otherwise beta grows a little, up to one.
-- **Moving bones.** After a few rounds the bones that matter least leave and start again where the error is largest.
-  Both ways are followed for a few rounds, and the better one is kept.
-Scaled bones start as flexible ones, which are quicker and find better places; starts and moves are tried with these.
-Meshes of more than `sample` vertices go through the rounds on a random sample first: bones need no more.
+- **Several starts.** Each is refined for a few rounds, and the best one continues.
+- **Extrapolation.** Bones are extrapolated by beta of their last step. A round that would raise the error is repeated
+  without extrapolation, and beta is halved; otherwise beta grows a little, up to one.
+- **Moving bones.** After a few rounds the least useful bones restart where the error is largest. Both variants are
+  refined for a few rounds, and the better one is kept.
+Scaled bones start as flexible ones, which are faster and reach better optima; starts and moves are tried with these.
+Meshes of more than `sample` vertices are refined on a random sample first.
 
 Based on: alternating least squares for linear blend skinning as in Le and Deng, Smooth Skinning Decomposition with
 Rigid Bones, 2012; the extrapolation is a safeguarded form of Nesterov's.
@@ -56,7 +56,7 @@ from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["RefineFit", "RefineOptions", "refine_skin"]
+__all__ = ["RefineOptions", "refine_skin"]
 
 #: Rounds after which two ways are compared.
 TRIAL_ROUNDS = 6
@@ -81,7 +81,7 @@ SPARED_ROUNDS = 6
 
 @dataclass(frozen=True, slots=True)
 class RefineOptions:
-    """How bones and weights are refined."""
+    """Options of the refinement."""
 
     bone_type: BoneType = "scaled"
     influences: int = 4  # bones per vertex, 1 … 8
@@ -92,7 +92,7 @@ class RefineOptions:
     )
     smooth: float = 0.0  # regularisation of weights towards their neighbours', 0 … 1
     moves: int = 1  # tries to move the least useful bones
-    sample: int = 4_000  # vertices that take part in the first rounds
+    sample: int = 4_000  # vertices in the first rounds
     full_rounds: int = FULL_ROUNDS  # on all vertices, after those on a sample
     seed: int = 0
     threads: int = 0  # 0: all
@@ -114,7 +114,7 @@ class RefineFit:
 
     @property
     def report(self) -> FitReport:
-        """What happened on all vertices."""
+        """The report of the rounds on all vertices."""
         return self.reports[-1]
 
 
@@ -123,7 +123,7 @@ class _State:
     transforms: Float64
     influences: Influences
     last: Float64  # transforms before extrapolation
-    history: tuple[float, ...] = ()  # E % of the rounds that led here, not of ways given up
+    history: tuple[float, ...] = ()  # E % of the rounds that led here, without discarded variants
 
     @property
     def error(self) -> float:
@@ -146,7 +146,7 @@ class _Descent:
         self.bone_type = options.bone_type
         self.threads = available_threads(options.threads)
         self.stopped_by = "rounds"  # why the last run ended
-        self.rounds = 0  # done so far, those of ways given up included
+        self.rounds = 0  # done so far, including discarded variants
         self.final = False  # whether the next run is the last one
         self.graph = graph if options.smooth > 0 else None
         self.pull = options.smooth * problem.motion**2 / problem.n_vertices
@@ -172,7 +172,7 @@ class _Descent:
         return _State(transforms, self.solve_weights(transforms, None), transforms, history)
 
     def run(self, state: _State, rounds: int, *, extend: bool = False) -> _State:
-        """Up to `rounds` rounds, or with `extend` more while the error falls fast. The last is not extrapolated."""
+        """Up to `rounds` rounds, or more with `extend` while the error falls fast. The last one is not extrapolated."""
         options, errors, beta = self.options, [state.error], MAX_BETA
         self.stopped_by = "rounds"
         limit = EXTENSION * rounds if extend else rounds
@@ -214,13 +214,13 @@ class _Descent:
         return step_ahead(solved, state.last, beta, self.bone_type, centers)
 
     def best_start(self, states: list[_State], rounds: int) -> _State:
-        """The start that leads furthest in a few rounds."""
+        """The start with the least error after a few rounds."""
         return min((self.run(state, rounds) for state in states), key=lambda s: s.error)
 
     def convert_to_scaled(self, state: _State) -> _State:
-        """Flexible bones a little further, then scaled ones for their weights; from here on bones are scaled.
+        """Refine flexible bones further, then convert them to scaled bones.
 
-        The history begins anew: what the flexible bones reached was of another kind.
+        The history restarts, because errors of flexible bones are not comparable.
         """
         state = self.run(state, min(FLEXIBLE_ROUNDS, self.options.rounds))
         self.bone_type = "scaled"
@@ -241,7 +241,7 @@ class _Descent:
         return _State(transforms, influences, transforms, (error_percent,))
 
     def move_bones(self, state: _State) -> _State:
-        """Move a tenth of the bones, if that is the better way on."""
+        """Replace a tenth of the bones, if that lowers the error."""
         count = state.transforms.shape[1] // 10
         for _ in range(self.options.moves if count else 0):
             moved = relocate_bones(self.problem, state.transforms, state.influences, count, self.threads)
@@ -263,7 +263,7 @@ def refine_skin(
 ) -> RefineFit:
     """Refine bones (f,b,3,4), from the best of several starts with the same number of bones, and find their weights.
 
-    `graph` (v,v), rows summing to one, is what `smooth` needs.
+    `smooth` uses `graph` (v,v), whose rows sum to one.
     """
     options = options or RefineOptions()
     begin = time.perf_counter()
@@ -304,7 +304,7 @@ def refine_skin(
 
 
 def _report(descent: _Descent, history: tuple[float, ...], begin: float, *, full_problem: bool) -> FitReport:
-    """What one descent did; `stopped_by` is that of its last run."""
+    """The report of a descent; `stopped_by` is that of its last run."""
     return FitReport(
         "refine" if full_problem else "refine a sample",
         time.perf_counter() - begin,

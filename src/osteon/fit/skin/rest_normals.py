@@ -1,15 +1,15 @@
-"""Rest normals that the bones carry closest to the normals of all frames.
+"""Rest normals whose skinned normals are closest to those of all frames.
 
     minimise over unit n:   sum_f  angle(L^f n, m^f)
 
-for every normal, with L the linear part of its vertex's blend and m the source's normal. The NORMAL that a file carries
-need not be that of the rest pose: this one costs nothing, in no player.
+for every normal, with L the linear part of its vertex's blend and m the source's normal. The NORMAL attribute of a file
+need not be the normal of the rest pose, so this improves the shading at no cost.
 
 | symbol | name |
 | --- | --- |
 | L | linear part of sum_b w_b T_b (3,3) |
-| m | targets (n,3f); a zero target does not count |
-| M = L / |L n| | what a player's shader does to n, with the length it ends with |
+| m | targets (n,3f); zero targets are ignored |
+| M = L / |L n| | the normalised map of a player's shader |
 | rho | 1 / chord: weights that make a sum of squares a sum of angles |
 
 Iteratively reweighted least squares: n := (sum rho M'M + d)^-1 (sum rho M'm + d n), scaled to length one.
@@ -33,11 +33,11 @@ from osteon.fit.problem import NormalRows
 
 __all__ = ["blend_linear", "fit_rest_normals", "linear_parts"]
 
-#: Chords below this, about a degree, count as this long: one exact frame must not decide alone.
+#: Lower bound of chords, about a degree, so that one exact frame does not dominate.
 SHORTEST_CHORD = 0.02
 #: Regularisation of a normal towards its last value, of the size of its system.
 DAMPING = 1e-3
-#: Normals whose blends are computed at a time.
+#: Normals per block.
 BLOCK = 512
 
 
@@ -133,7 +133,7 @@ def fit_rest_normals(
 ) -> tuple[Float64, Float64]:
     """Unit normals (n,3) after some iterations from those of the rows, and sum_f |L n - m|^2 before and after (n,2).
 
-    Bones and weights (v,k) are those of the vertices, transforms (f,b,3,4) in the problem's units.
+    Bones and weights (v,k) are those of the vertices, transforms (f,b,3,4) in problem units.
     """
     normals, errors = rows.rest.copy(), np.empty((len(rows.rest), 2))
     bones, weights = np.ascontiguousarray(bones, np.int64), np.ascontiguousarray(weights, np.float64)

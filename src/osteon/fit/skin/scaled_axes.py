@@ -1,19 +1,19 @@
-"""The axes along which scaled bones stretch, turned together with the motion along them, given the weights.
+"""The axes of scaled bones, optimised together with rotations and scales, for given weights.
 
     minimise over Q, and over R_f, S_f of all frames:   sum_f  tr(A P A') - 2 tr(A C_f') + pull || S_f - 1 ||^2,
-    A = R_f S_f Q: one bone on what the others leave
+    A = R_f S_f Q: one bone on the residual of the others
 
 | symbol | name |
 | --- | --- |
-| Q | axes (3,3), rows; S scales (f,3), R turns (f,3,3) |
+| Q | axes (3,3), rows; S scales (f,3), R rotations (f,3,3) |
 | P | moments (3,3) of the bone's weighted points about their centre; D = Q P Q' |
-| C | cross (3,f,3): what the others leave, against these points |
+| C | cross (3,f,3): residual of the others times these points |
 | L | a small change of a frame: A = R (S + L) Q |
 
-Turning Q alone is slow: a bone that hardly stretches is R Q, so R holds Q where it is. A turn w of Q with R turned back
-is a shear, L_pq = L_qp = (s_p - s_q) w_pq; with the turns O of the frame, L_pq = s_q O_pq, L_qp = -s_p O_pq, and its
-scales, L_kk, that is a least squares problem of six unknowns per frame and three for all of them. The six are
-eliminated frame by frame, and what is left is a step of Gauss and Newton for w. It, or part of it, is taken if it
+Rotating Q alone converges slowly: a bone that hardly stretches is R Q, so R keeps Q in place. A rotation w of Q with R
+rotated back is a shear, L_pq = L_qp = (s_p - s_q) w_pq; with rotations O of the frame, L_pq = s_q O_pq, L_qp = -s_p
+O_pq, and its scales, L_kk, that is a least squares problem of six unknowns per frame and three for all of them. The six
+are eliminated frame by frame, and what is left is a step of Gauss and Newton for w. It, or part of it, is taken if it
 lowers the sum.
 
 Based on: Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
@@ -37,13 +37,13 @@ __all__ = ["SMALLEST_SCALE", "AxisSearch"]
 
 #: Bones never become flatter than this.
 SMALLEST_SCALE = 0.02
-#: The widest turn of axes in a step, in radians.
+#: Largest rotation of axes per step, in radians.
 WIDEST = 0.5
-#: Times that a step that does not help is shortened, each time to a quarter.
+#: Number of times a step that does not lower the sum is shortened, each to a quarter.
 SHORTER = 2
-#: Part of the Hessian's size added to its diagonal: bones that never stretch keep their axes.
+#: Damping, relative to the Hessian: bones that never stretch keep their axes.
 DAMPING = 1e-9
-#: Turns of R and S against each other when axes are tried.
+#: Alternations of R and S per trial of axes.
 INNER = 2
 
 
@@ -62,7 +62,7 @@ def _step(
     residual: Float64,
     places: np.ndarray,
 ) -> None:
-    """w (3,), the step of Gauss and Newton, no wider than WIDEST; each frame's own six unknowns are eliminated first.
+    """w (3,), the Gauss-Newton step, at most WIDEST; the six unknowns of each frame are eliminated first.
 
     places (9,4) are row and column of the two entries of L that each unknown has; normal (3,4), values (9,2),
     system (9,10) and residual (3,3) are scratch.
@@ -186,7 +186,7 @@ _PLACES = np.array(
 
 
 class AxisSearch:
-    """One step for the axes of a bone at a time, in room that all of them share."""
+    """One step for the axes of a bone at a time, with shared scratch arrays."""
 
     def __init__(self) -> None:
         self._three, self._four, self._normal = np.empty((3, 3, 3)), np.empty((2, 4, 4)), np.empty((3, 4))
@@ -195,7 +195,7 @@ class AxisSearch:
     def rotate_axes(
         self, cross: Float64, moments: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float
     ) -> tuple[Float64, Float64, Float64]:
-        """Axes (3,3), turns (f,3,3) and scales (f,3) of one bone after a step; the sum never rises."""
+        """Axes (3,3), rotations (f,3,3) and scales (f,3) of one bone after a step; the sum never rises."""
         turns, scales = turns.copy(), scales.copy()
         D = axes @ moments @ axes.T
         least = self._follow(cross, D, axes, turns, scales, pull)

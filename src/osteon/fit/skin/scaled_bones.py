@@ -1,4 +1,4 @@
-"""Bones that turn, move and stretch along axes of their own, given the weights.
+"""Scaled bones, which rotate, translate and stretch along fixed axes, for given weights.
 
     minimise || Z T - X ||^2 + stiffness sum_b spread_b || S_b - 1 ||^2   with every A_b^f = R_b^f S_b^f Q_b
 
@@ -7,15 +7,15 @@
 | Q | axes (b,3,3): rotations fixed in the rest pose, rows are the axes |
 | S | scales (f,b,3), positive; R rotations (f,b,3,3) |
 | P | second moments of a bone's weighted points about their centre (3,3); D = Q P Q' |
-| C | what the other bones leave, against these points (3,3), per frame |
+| C | residual of the other bones times these points (3,3), per frame |
 
-One bone on what the others leave: tr(A P A') - 2 tr(A C') with A = R S Q, hence with C' := C Q'
-- R = the rotation closest to C' S,  s_i = (R'C')_ii / D_ii:  in turn, each in closed form;
-- Q, with R and S of all frames along with it: `scaled_axes.py`.
+One bone on the residual of the others: tr(A P A') - 2 tr(A C') with A = R S Q, hence with C' := C Q'
+- R = the rotation closest to C' S,  s_i = (R'C')_ii / D_ii:  alternating, each in closed form;
+- Q, together with R and S of all frames: `scaled_axes.py`.
 
 Based on: the block descent of rigid bones (`solve_bones.py`) with the scales that a node of a scene graph can carry.
 
-Notes: halfway between frames per bone's vertices should be no farther from either than these are apart. One bone of the
+Notes: halfway between frames a bone's vertices should be no farther from either than these are apart. One bone of the
 horse strays by 0.25 % of the diagonal between two frames; elasticcow, clothhorse and chicken have none. A
 regularisation of all bones towards the frames beside, of 0.02 of their own moments, ends that (0.003 %; E 1.124 instead
 of 1.115), but known models are then no longer found exactly (a triangle: 1.7 %). The same pull only in directions that
@@ -59,7 +59,7 @@ def left_to_bone(zz: Float64, zx: Float64, transforms: Float64, f: int, b: int, 
                     left[i, j] -= z * transforms[f, c, j, k]
 
 
-#: Turns of R and S against each other in each visit of a bone.
+#: Alternations of R and S per visit of a bone.
 INNER = 2
 
 
@@ -123,7 +123,7 @@ def _scaled_sweeps(
 def _rotate_axes(
     zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64
 ) -> tuple[Float64, Float64]:
-    """Axes and transforms after each bone's axes were turned in its turn, with its motion in all frames."""
+    """Axes and transforms after a step of each bone's axes, with its motion in all frames."""
     n_frames, n_bones = transforms.shape[:2]
     turns, scales = _split(transforms, axes)
     stacked = np.ascontiguousarray(transforms.transpose(1, 3, 0, 2)).reshape(n_bones, 4, 3 * n_frames)
@@ -199,10 +199,10 @@ def solve_scaled(
     sweeps: int = 3,
     threads: int = 1,
 ) -> Float64:
-    """New scaled bones (f,b,3,4) from the last ones, along axes that are given, or along their own, which turn too."""
+    """New scaled bones (f,b,3,4) from the last ones, along given axes, or along their own, which are updated."""
     found = axes_of_bones(transforms) if axes is None else axes
     out = transforms.copy()
-    light = np.flatnonzero(zz.diagonal()[3::4] < LIGHTEST)  # the only ones that what follows leaves as they are
+    light = np.flatnonzero(zz.diagonal()[3::4] < LIGHTEST)  # not updated below
     if len(light):
         out[:, light] = project_scaled(transforms[:, light], found[light])
     if axes is None:

@@ -1,13 +1,12 @@
-"""Bones and weights of a finished fit, refined so that a player's shading follows the source too.
+"""Refinement of the bones and weights of a finished fit towards the normals of the source.
 
     minimise over T, w, n:   sum_v sum_f |A p - x|^2 + h^2 sum_n sum_f |L n - m|^2,   E at most 1 + allowed of before
 
-with A = [L | t] the blend of a vertex (symbols: `problem.py`). The right h is a fraction of the motion, not of the
-body, so it weighs itself by the residuals: h^2 is such that the normals' term is BALANCE times that of the positions,
-and less where E would grow by more than is allowed. A round is the bones, the weights, then the rest normals, each
-with the others fixed; bones go on past their new place by a part of their last step. Meshes of many vertices go
-through the rounds on a sample first. The round of least normal error within the bound is given back; the start is one
-of them.
+with A = [L | t] the blend of a vertex (symbols: `problem.py`). A suitable h is a fraction of the motion, not of the
+body, so it is set from the residuals: h^2 is such that the term of normals is BALANCE times that of positions, and less
+where E would exceed its bound. A round solves bones, weights, then rest normals, each with the others fixed; bones are
+extrapolated. Meshes of many vertices are refined on a sample first. The result is the round of least normal error
+within the bound, or the start.
 
 Based on: alternating least squares as in `refine.py`; section 6 of James and Twigg, Skinning Mesh Animations, 2005, for
 what normals a player shows.
@@ -27,7 +26,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Float64, Int32
@@ -38,33 +36,33 @@ from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.rest_normals import fit_rest_normals
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 
-__all__ = ["ShadedSkin", "ShadingOptions", "refine_shading"]
+__all__ = ["ShadingOptions", "refine_shading"]
 
 #: Largest weight of the normals' term, of that of the positions, per growth of E that is allowed.
 BALANCE = 1 / 0.03
 #: Factors by which h^2 rises at most in a round, and falls in one that breaks the bound.
 RISE, FALL = 1.5, 0.7
-#: A mean squared chord below this, about a tenth of a degree, is nothing that anybody sees.
+#: Mean squared chord below this, about a tenth of a degree, is invisible.
 UNSEEN = 3e-6
-#: Part of the last step of the bones that they go on by.
+#: Extrapolation of bones.
 BETA = 0.9
 #: Iterations of the rest normals at the start, in a round, and at the end.
 FIRST_ITERATIONS, ROUND_ITERATIONS, LAST_ITERATIONS = 1, 1, 4
-#: Frames that rest normals look at in a round.
+#: Frames in the rest normals of a round.
 ROUND_FRAMES = 32
-#: Rounds on all vertices that follow the rounds on a sample.
+#: Rounds on all vertices, after those on a sample.
 FULL_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ShadingOptions:
-    """How shading takes part."""
+    """Options of the refinement."""
 
     allowed: float = 0.03  # growth of E, as a fraction
-    rounds: int = 10  # on a sample; a larger growth of E takes more rounds to make use of
-    sample: int = 2_500  # vertices that take part in the first rounds
+    rounds: int = 10  # on a sample; a larger allowed growth of E needs more rounds
+    sample: int = 2_500  # vertices in the first rounds
     seed: int = 0
-    bone_type: BoneType | None = None  # None: the bones stay as they are
+    bone_type: BoneType | None = None  # None: fixed bones
     stiffness: float = 5e-3
     influences: int = 4
     threads: int = 1
@@ -78,7 +76,7 @@ class ShadedSkin:
     influences: Influences  # errors are those of positions
     normals: Float64  # (n,3) unit rest normals
     error: float  # sum over normals and frames of |L n - m|^2
-    weight: float = 0.0  # h^2 of the round that this is from
+    weight: float = 0.0  # h^2 of the round of this result
 
 
 def refine_shading(
@@ -88,7 +86,7 @@ def refine_shading(
     options: ShadingOptions,
     on_error: Callable[[float], None] = lambda _: None,
 ) -> ShadedSkin:
-    """Refine a finished fit of positions towards the normals of the problem; E stays within what is allowed."""
+    """Refine a finished fit of positions towards the normals of the problem; E stays within its bound."""
     rows = _rows_of(problem)
     start = _with_rest_normals(ShadedSkin(transforms, influences, rows.rest, 0.0), rows, options, FIRST_ITERATIONS)
     seen = start.error > UNSEEN * problem.n_frames * len(rows.rest)
@@ -124,7 +122,7 @@ class _Rounds:
         self.problem, self.before, self.options, self.on_error = problem, before, options, on_error
         self.bound = before.influences.squared_error * (1 + options.allowed) ** 2
         self.balance = BALANCE * options.allowed
-        self.some_frames = _some_frames(problem.n_frames)
+        self.some_frames = np.unique(np.linspace(0, problem.n_frames - 1, ROUND_FRAMES).astype(np.int64))
         self.some_normals = _rows_of(problem).take_frames(self.some_frames)
 
     def run(self, state: ShadedSkin, count: int) -> ShadedSkin:
@@ -174,7 +172,7 @@ def _rows_of(problem: FitProblem) -> NormalRows:
 def _moved(
     problem: FitProblem, state: ShadedSkin, options: ShadingOptions, last: Float64 | None, *, final: bool
 ) -> tuple[Float64, Float64]:
-    """The bones of a round, and where they were before they went on past it."""
+    """The extrapolated bones of a round, and those before extrapolation."""
     if options.bone_type is None:
         return state.transforms, state.transforms
     bones, weights = state.influences.bones, state.influences.weights
@@ -195,13 +193,8 @@ def _moved(
     return step_ahead(solved, last, BETA, options.bone_type, centers), solved
 
 
-def _some_frames(n_frames: int) -> NDArray[np.int64]:
-    """Frames, evenly spread, that rest normals look at between rounds."""
-    return np.unique(np.linspace(0, n_frames - 1, ROUND_FRAMES).astype(np.int64))
-
-
 def _with_rest_normals(skin: ShadedSkin, rows: NormalRows, options: ShadingOptions, iterations: int) -> ShadedSkin:
-    """The same bones and weights with rest normals that go on towards their best."""
+    """The same bones and weights with refined rest normals."""
     normals, errors = fit_rest_normals(
         replace(rows, rest=skin.normals),
         skin.transforms,

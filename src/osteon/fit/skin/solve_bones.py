@@ -11,16 +11,16 @@
 | spread_b | sum_v w_vb^2 || p_v - their centre ||^2 / 3: the weight that the data itself gives to A_b |
 
 Based on: the normal equations of James and Twigg, Skinning Mesh Animations, 2005, appendix A, for all bones at once;
-rigid bones by block descent, each bone a weighted Procrustes problem on what the others leave.
+rigid bones by block descent, each bone a weighted Procrustes problem on the residual of the others.
 
-Flexible: the matrix is the same for all frames, so one factor serves them all: that of Gauss, since right sides take
-nearly all of the time and SciPy's Cholesky takes 0.12 s to import, a tenth of the fit of the horse. The stiffness keeps
+Flexible: one matrix serves all frames. It is factored by Gaussian elimination, because right sides take nearly all of
+the time and SciPy's Cholesky takes 0.12 s to import, a tenth of the fit of the horse. The stiffness keeps
 bones well conditioned: without it blends come close to singular (smallest singular value 1e-5) and cannot carry
 corrections.
-Rigid: with Z'Z and Z'X at hand a sweep over the bones touches no vertex; it costs b^2 f small products.
+Rigid: with Z'Z and Z'X a sweep over the bones needs no vertices; it costs b^2 f small products.
 
-Notes: E % and 1st percentile of the smallest singular value of the blends, by stiffness. A stiffness that does not know
-the size of a bone (times mass instead of spread) makes many small bones rigid: the last column.
+Notes: E % and 1st percentile of the smallest singular value of the blends, by stiffness. A stiffness that ignores the
+size of a bone (times mass instead of spread) makes many small bones rigid: the last column.
 |                | horse, 30   | chicken, 22 | clothhorse, 6 | bent tube, 192 |
 | 1e-3           | 0.99, 0.27  | 0.098, 0.10 | 4.02, 0.19    | 0.049, 0.80    |
 | 3e-3           | 0.97, 0.34  | 0.098, 0.12 | 4.03, 0.23    | 0.063, 0.84    |
@@ -52,9 +52,9 @@ __all__ = [
     "unstack_transforms",
 ]
 
-#: Draws every unknown to its last value: bones without vertices stay where they are.
+#: Regularisation towards the last transforms: bones without vertices do not move.
 INERTIA = 1e-9
-#: Squared extent that a bone has at least, in units of the rest pose's RMS radius squared.
+#: Least squared extent of a bone, in squared problem units.
 SMALLEST_SPREAD = 1e-4
 
 
@@ -98,7 +98,7 @@ def _rigid_sweeps(
 
 
 def _spreads(zz: Float64) -> Float64:
-    """(b,) how far the points of each bone lie from their centre, squared, summed with their weights."""
+    """(b,) weighted sum of squared distances of the points of each bone to their centre."""
     n_bones = len(zz) // 4
     blocks = zz.reshape(n_bones, 4, n_bones, 4)[np.arange(n_bones), :, np.arange(n_bones)]
     mass = np.maximum(blocks[:, 3, 3], 1e-300)
@@ -180,10 +180,9 @@ def solve_from_moments(
 
 
 def step_ahead(transforms: Float64, last: Float64, beta: float, bone_type: BoneType, centers: Float64) -> Float64:
-    """Transforms that have gone on past their new place by a part beta of their last step, and are of their type.
+    """Transforms extrapolated by beta of their last step and projected to their bone type.
 
-    What makes them so leaves the bones' centers (b,3) where they went, not the origin: a step of a bone far from the
-    origin would be another one.
+    The projection keeps the bones' centers (b,3) in place, not the origin, which may be far from a bone.
     """
     ahead = transforms + beta * (transforms - last)
     if bone_type == "scaled":

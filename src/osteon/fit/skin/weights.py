@@ -1,4 +1,4 @@
-"""Weights for bones that are known, such as a rig's.
+"""Weights for given bones, such as those of a rig.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 5: given transforms, such as those of a kinematic
 skeleton, one may proceed directly to the weights.
@@ -40,7 +40,7 @@ __all__ = ["fit_influences", "fit_weights", "nearest_influences", "solve_weights
 # character stands. A and x enter through A'A and A'x (moments.py): squares of singular values, whose 1e-10 is far above
 # rounding in float64. If weights sum to (nearly) zero, which TSVD allows, the vertex follows its best bone.
 
-#: A vertex that stays this close to the centroids (squared, of the mean vertex) is scaled as if it were that far away.
+#: Least squared norm of a vertex's motion in the scaling, relative to the mean.
 STILL = 1e-9
 #: Weights whose sum is smaller than this cannot be normalised.
 SMALLEST_SUM = 1e-3
@@ -117,7 +117,7 @@ def fit_influences(problem: FitProblem, track: BoneTrack, options: SkinOptions) 
 
 
 def fit_weights(sequence: MeshSequence, track: BoneTrack, *, options: SkinOptions | None = None) -> Skin:
-    """Weights for bones that are given, such as a rig's own."""
+    """Fit weights to given bones, such as those of a rig."""
     options = options or SkinOptions()
     if track.n_bones == 0:
         raise GeometryError("track: there are no bones")

@@ -17,9 +17,9 @@ from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
 from osteon.core.asset import Asset
 from osteon.core.sequence import MeshSequence
-from osteon.io.formats.optional_packages import load_extra
-from osteon.io.formats.timeline import frame_times
-from osteon.io.meshes.polygons import join_polygons, turned_corners
+from osteon.io.formats.format_types import load_extra
+from osteon.io.load.clips import frame_times
+from osteon.io.meshes.mesh import join_polygons, turned_corners
 from osteon.io.metadata.asset import pack_clips, pack_materials
 
 __all__ = ["METADATA_KEY", "METADATA_VERSION", "set_names", "write_alembic"]

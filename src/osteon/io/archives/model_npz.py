@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.character import Character, Skeleton
 from osteon.core.mesh import Mesh
-from osteon.core.model import SkinnedModel
-from osteon.io.archives.archive import NamedArrays, open_archive, pack_header, write_archive
-from osteon.io.archives.sequence_npz import MODEL_FORMAT, check_version
-from osteon.io.formats.format_types import LevelFiles, ModelFormat, WhenCalled
+from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels, coarse_model
+from osteon.io.archives.archive import Archive, HeldArrays, NamedArrays, open_archive, pack_header, write_archive
+from osteon.io.archives.sequences import MODEL_FORMAT, check_version
+from osteon.io.formats.format_types import LevelFiles, ModelFormat
 from osteon.io.formats.options import SaveOptions
 from osteon.io.load.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
-from osteon.io.metadata.baked import without_normals
 from osteon.io.metadata.families import PLAIN_KINDS, family_arrays, read_deformer, read_displacement, read_fallback
 
 __all__ = [
@@ -35,8 +34,10 @@ __all__ = [
     "NPZ_MODEL",
     "holds_npz_model",
     "pack_model",
+    "read_npz_levels",
     "read_npz_model",
     "unpack_model",
+    "write_npz_levels",
     "write_npz_model",
     "write_packed",
 ]
@@ -51,6 +52,8 @@ BASIS_ARRAYS = ("basis", "normal_basis")
 
 def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """All of `model`; `read_npz_model` gives the same back."""
+    from osteon.io.metadata.baked import without_normals  # compiled kernels: only where a model is written
+
     write_packed(path, *pack_model(model if options.normals else without_normals(model)), options)
 
 
@@ -135,11 +138,72 @@ def _skeleton(archive: NamedArrays, header: dict[str, Any]) -> Skeleton | None:
     return Skeleton(names, archive.array("joint_parents"), archive.array("world_from_joint"))
 
 
+# Levels of detail in the same file. Arrays by name: `levels.NAME` for those of `osteon.lod`; those of coarse mesh i,
+# named as the model's own (`rest`, `faces`, …), as `coarse_i.NAME`. The header has
+# `levels`: {"header", "coverage", "coarse": [header of each mesh]}. Shared data, motion and images, is stored once.
+
+#: What coarse meshes take from the model, besides its pictures.
+SHARED = ("transforms", "coefficients", "joint_parents", "world_from_joint")
+#: Keys of the header that each mesh has.
+_OF_MESH = ("name", "primitive_names")
+
+
+def write_npz_levels(path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels) -> None:
+    """All of a model and its levels; `read_npz_levels` gives the levels back, `read_npz_model` the model."""
+    levels.check_fit(model)
+    from osteon.io.metadata.baked import position_ranks, without_normals
+
+    ranks = position_ranks(model)
+
+    def shown(each: SkinnedModel) -> SkinnedModel:
+        return each if options.normals else without_normals(each, ranks)
+
+    arrays, header = pack_model(shown(model))
+    arrays |= {f"levels.{name}": array for name, array in levels.arrays.items()}
+    stored: dict[str, Any] = {"header": dict(levels.header), "coverage": list(levels.coverage), "coarse": []}
+    for number, character in enumerate(levels.coarse, 1):
+        own, words = pack_model(shown(coarse_model(model, character)))
+        arrays |= {f"coarse_{number}.{name}": array for name, array in own.items() if not _is_shared(name)}
+        stored["coarse"].append({key: words[key] for key in _OF_MESH})
+    write_packed(path, arrays, header | {"levels": stored}, options)
+
+
+def _is_shared(name: str) -> bool:
+    return name in SHARED or name.startswith("image_")
+
+
+def read_npz_levels(path: Path) -> StoredLevels | None:
+    """The levels in an .npz of a model; None if there are none."""
+    source = Source(path)
+    with open_archive(source) as archive:
+        header = archive.header() if archive.text("format") == MODEL_FORMAT else {}
+        if "levels" not in header:
+            return None
+        with damage_named(source):
+            stored = header["levels"]
+            arrays, coverage = _named(archive, "levels."), tuple(float(part) for part in stored["coverage"])
+            return StoredLevels(arrays, dict(stored["header"]), _coarse(archive, header, stored["coarse"]), coverage)
+
+
+def _coarse(archive: Archive, header: dict[str, Any], stored: list[dict[str, Any]]) -> tuple[Character, ...]:
+    """The coarse meshes, each with its own header in place of the model's."""
+    if len(stored) > MOST_COARSE:
+        raise ValueError(f"{len(stored)} coarse meshes, expected {MOST_COARSE} at most")
+    shared = {name: archive.array(name) for name in archive.names if stored and _is_shared(name)}
+    found = []
+    for number, words in enumerate(stored, 1):
+        held = HeldArrays(archive.source, shared | _named(archive, f"coarse_{number}."))
+        found.append(unpack_model(held, header | words).character)
+    return tuple(found)
+
+
+def _named(archive: Archive, prefix: str) -> dict[str, NDArray[Any]]:
+    """Arrays whose names begin so, without that."""
+    return {name.removeprefix(prefix): archive.array(name) for name in archive.names if name.startswith(prefix)}
+
+
 NPZ_MODEL = ModelFormat(
     *(".npz", "NumPy archive", holds_npz_model, read_npz_model, write_npz_model),
     further_sets=True,
-    levels=LevelFiles(
-        WhenCalled("osteon.io.archives.levels_npz", "read_npz_levels"),
-        WhenCalled("osteon.io.archives.levels_npz", "write_npz_levels"),
-    ),
+    levels=LevelFiles(read_npz_levels, write_npz_levels),
 )

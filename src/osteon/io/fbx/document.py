@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from osteon.io.formats.optional_packages import find_extra
+from osteon.io.formats.format_types import find_extra
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.write.buffer import BufferWriter
@@ -65,7 +65,7 @@ def _ask(path: Path, fps: float | None, *, meshes: bool, sample: bool) -> Answer
 
 
 def build_document(source: Source, header: dict[str, Any], arrays: Arrays) -> Document:
-    """The glTF of what the child tells."""
+    """The glTF document of the child's answer."""
     buffer = BufferWriter()
     root: JsonObject = {"asset": {"version": "2.0"}, "scene": 0, "nodes": _nodes(header, arrays["places"])}
     root["scenes"] = [{"nodes": [n for n, parent in enumerate(header["parents"]) if parent < 0]}]

@@ -1,34 +1,41 @@
-"""What a format tells the registries about itself. Each format exports its own entry; the registries list them."""
+"""Types of the entries of the format registry. Each format exports its own entry; `registry.py` lists them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Asset
+from osteon.core.errors import FileFormatError
+from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel, StoredLevels
+from osteon.core.options import command_text
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
-from osteon.io.formats.optional_packages import Extra
 from osteon.io.formats.options import LoadOptions, ReadRequest, SaveOptions
-from osteon.io.formats.outline import Outline
 from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import MeshScan
 
 __all__ = [
     "ClipFacts",
+    "Extra",
     "FrameWriter",
     "LevelFiles",
     "MeshFormat",
     "ModelFormat",
+    "Outline",
     "SequenceFormat",
     "SkeletonFormat",
     "WhenCalled",
+    "check_extra",
+    "find_extra",
+    "load_extra",
 ]
 
 
@@ -117,3 +124,55 @@ class SkeletonFormat:
     name: str
     read: Callable[[Source], StickSkeleton]
     text: Callable[[StickSkeleton], str]  # what to write
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The mesh in its rest pose, and the clips that its frames would make."""
+
+    mesh: Mesh
+    clips: tuple[Clip, ...]
+
+    @property
+    def n_frames(self) -> int:
+        return self.clips[-1].stop
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A package that a format is written with, and the extra of Osteon that brings it."""
+
+    module: str
+    name: str
+
+
+class _Format(Protocol):
+    @property
+    def extra(self) -> Extra | None: ...
+
+
+def check_extra(written: _Format, path: Path) -> None:
+    """Refuse, before the work, an output whose format needs a package that is not there."""
+    if written.extra is not None:
+        load_extra(written.extra.module, written.extra.name, path)
+
+
+def load_extra(module: str, extra: str, path: Path) -> Any:
+    """The imported `module`, or one line of error that names the extra of Osteon to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise _missing(extra, path) from error
+
+
+def find_extra(module: str, extra: str, path: Path) -> None:
+    """The same refusal without importing: a child will."""
+    if find_spec(module) is None:
+        raise _missing(extra, path)
+
+
+def _missing(extra: str, path: Path) -> FileFormatError:
+    return FileFormatError(
+        f"{path}: '{path.suffix}' needs a package that is not installed; "
+        f"run: {command_text('pip', 'install', f'osteon[{extra}]')}"
+    )

@@ -12,12 +12,9 @@ from typing import TypeVar
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.plugins import find_plugins, load_plugin, package_of
-from osteon.io.alembic.formats import ALEMBIC
 from osteon.io.archives.model_npz import NPZ_MODEL
-from osteon.io.archives.sequence_npy import NPY
-from osteon.io.archives.sequence_npz import NPZ
-from osteon.io.fbx.formats import FBX
-from osteon.io.formats.format_types import MeshFormat, ModelFormat, SequenceFormat
+from osteon.io.archives.sequences import NPY, NPZ
+from osteon.io.formats.format_types import Extra, MeshFormat, ModelFormat, SequenceFormat, WhenCalled
 from osteon.io.gltf.formats import GLTF, GLTF_MODELS
 from osteon.io.load.source import PathLike
 from osteon.io.meshes.medit import MEDIT
@@ -38,6 +35,23 @@ __all__ = [
 
 AnyFormat = MeshFormat | SequenceFormat | ModelFormat
 Entry = TypeVar("Entry", bound=AnyFormat)
+
+
+ALEMBIC = SequenceFormat(
+    ".abc",
+    "Alembic",
+    WhenCalled("osteon.io.alembic.read", "read_alembic"),
+    WhenCalled("osteon.io.alembic.write", "write_alembic"),
+    Extra("alembic3d", "alembic"),
+)
+
+
+FBX = SequenceFormat(
+    ".fbx",
+    "FBX",
+    WhenCalled("osteon.io.fbx.read", "read_fbx"),
+    outline=WhenCalled("osteon.io.fbx.read", "outline_fbx"),
+)
 
 _OWN: tuple[AnyFormat, ...] = (
     OBJ,

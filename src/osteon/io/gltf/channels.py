@@ -1,7 +1,7 @@
-"""Animations: keyed channels, and their values at any time.
+"""Animation channels and their values at any time.
 
-Between keys a channel steps, goes straight (rotations along the shorter great arc), or follows a cubic Hermite spline;
-before its first and after its last key it stands still. glTF 2.0, section 3.11 and appendix C.
+Between keys a channel is constant, linear (rotations: spherically, along the shorter arc) or a cubic Hermite spline;
+before its first and after its last key it is constant. glTF 2.0, section 3.11 and appendix C.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Animation:
-    """Channels that play together."""
+    """The channels of one animation."""
 
     name: str
     channels: tuple[Channel, ...]
@@ -62,7 +62,7 @@ class Animation:
 
 
 def _between(keys: Float64, times: Float64) -> tuple[np.ndarray, np.ndarray, Float64]:
-    """For each time the keys around it, and how far it lies between them (0 … 1)."""
+    """For each time the keys before and after it, and its position between them (0 … 1)."""
     after = np.searchsorted(keys, times, side="right").clip(0, len(keys) - 1)
     before = np.maximum(after - 1, 0)
     span = keys[after] - keys[before]
@@ -74,11 +74,11 @@ def _cubic(keys: Float64, values: Float64, times: Float64) -> Float64:
     before, after, u = _between(keys, times)
     span = (keys[after] - keys[before])[:, None]
     t = u[:, None]
-    start, leave = values[before, 1], values[before, 2] * span
-    arrive, stop = values[after, 0] * span, values[after, 1]
+    start, tangent_out = values[before, 1], values[before, 2] * span
+    tangent_in, stop = values[after, 0] * span, values[after, 1]
     return np.asarray(
         (2 * t**3 - 3 * t**2 + 1) * start
-        + (t**3 - 2 * t**2 + t) * leave
+        + (t**3 - 2 * t**2 + t) * tangent_out
         + (3 * t**2 - 2 * t**3) * stop
-        + (t**3 - t**2) * arrive
+        + (t**3 - t**2) * tangent_in
     )

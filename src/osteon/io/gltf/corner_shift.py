@@ -17,25 +17,23 @@ IntArray = NDArray[np.int64]
 
 
 def corner_shift(faces: NDArray[np.integer]) -> IntArray:
-    """(t,) how often each triangle (t,3) must be turned, first corner last, to be in its lowest order."""
-    whole = np.asarray(faces, np.int64)
-    ways = [np.roll(whole, -turn, axis=1) for turn in range(3)]
-    best = np.zeros(len(whole), np.int64)
-    lowest = ways[0].copy()
-    for turn in (1, 2):
-        less = _less(ways[turn], lowest)
-        best[less], lowest[less] = turn, ways[turn][less]
+    """(t,) by how many corners each triangle (t,3) must be shifted, first corner last, to be in its lowest order."""
+    indices = np.asarray(faces, np.int64)
+    best, lowest = np.zeros(len(indices), np.int64), indices.copy()
+    for shift in (1, 2):
+        shifted = np.roll(indices, -shift, axis=1)
+        less = _less(shifted, lowest)
+        best[less], lowest[less] = shift, shifted[less]
     return best
 
 
-def undo_corner_shift(corners: IntArray, vertex: IntArray, turns: IntArray) -> IntArray:
-    """Corners (t,3) of a file, each turned so that `turns (t,)` turns bring it into the lowest order of `vertex`."""
-    shift = corner_shift(vertex[corners]) - turns
-    return np.take_along_axis(corners, (np.arange(3) + shift[:, None]) % 3, axis=1)
+def undo_corner_shift(corners: IntArray, vertex: IntArray, shifts: IntArray) -> IntArray:
+    """Corners (t,3) of a file, shifted so that `shifts (t,)` more bring them into the lowest order of `vertex`."""
+    back = corner_shift(vertex[corners]) - shifts
+    return np.take_along_axis(corners, (np.arange(3) + back[:, None]) % 3, axis=1)
 
 
 def _less(first: IntArray, second: IntArray) -> NDArray[np.bool_]:
-    """(t,) whether rows come before others, compared from the left."""
-    apart = first != second
-    at = apart.argmax(axis=1)[:, None]
+    """(t,) whether rows come before others in lexicographic order."""
+    at = (first != second).argmax(axis=1)[:, None]
     return np.asarray((np.take_along_axis(first, at, axis=1) < np.take_along_axis(second, at, axis=1))[:, 0])

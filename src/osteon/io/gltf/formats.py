@@ -1,4 +1,4 @@
-"""glTF for the registries."""
+"""Entries of glTF for the registries of formats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["GLTF", "GLTF_MODELS", "GLTF_SUFFIXES"]
 _NAMES = {".glb": "binary glTF", ".gltf": "glTF"}
 GLTF_SUFFIXES = tuple(_NAMES)
 
-_READ = WhenCalled("osteon.io.gltf.read.model", "read_gltf")
+_READ = WhenCalled("osteon.io.gltf.read.model", "read_gltf_sequence")
 _HOLDS_MODEL = WhenCalled("osteon.io.gltf.read.model", "holds_gltf_model")
 _READ_MODEL = WhenCalled("osteon.io.gltf.read.model", "read_gltf_model")
 _WRITE_MODEL = WhenCalled("osteon.io.gltf.write.model", "write_gltf")

@@ -54,7 +54,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class MorphRange:
-    """How coefficients q become weights s; nothing changes where low is 0 and span is 1."""
+    """The map from coefficients q to weights s; the identity if low is 0 and span is 1."""
 
     low: Float64  # (r,) <= 0
     span: Float64  # (r,) > 0
@@ -64,7 +64,7 @@ class MorphRange:
         return np.asarray((coefficients - self.low) / self.span)
 
     def coefficients(self, weights: FloatArray) -> Float64:
-        """(f,r) what the weights were made from."""
+        """(f,r) the coefficients of weights."""
         return np.asarray(weights * self.span + self.low)
 
     @property
@@ -81,12 +81,12 @@ class MorphRange:
 class Grid:
     """The quantisation grid."""
 
-    cube: Dequantize | None = None  # that they fill; None: numbers are real
-    step: float | None = None  # how far apart they are, or as near as 16 bits allow; weights then use all of 0 … 1
+    cube: Dequantize | None = None  # the range of positions; None: floats without quantisation
+    step: float | None = None  # None: the finest that 16 bits allow; with a step weights use all of 0 … 1
 
     @staticmethod
     def of(models: Sequence[SkinnedModel], step: float | None = None) -> Grid:
-        """The smallest that holds all that is stored of some meshes."""
+        """The smallest grid for all stored positions and targets of some meshes."""
         reach = 0.0
         for corrections in (model.corrections for model in models if model.n_columns):
             if corrections is not None:
@@ -100,7 +100,7 @@ REAL_NUMBERS = Grid()
 
 @dataclass(frozen=True, slots=True)
 class PackedMesh:
-    """Vertices as they are stored, before rounding."""
+    """Vertices and morph targets as they are stored, before rounding."""
 
     points: Float64  # (v,3)
     normals: Float64 | None  # (v,3) unit
@@ -114,33 +114,33 @@ class PackedMesh:
         return len(self.basis)
 
     def target(self, r: int) -> Float64:
-        """(v,3) how target r moves vertices, in the units of the stored ones."""
+        """(v,3) displacements of target r, in the units of the stored positions."""
         scale = 1.0 if self.dequantize is None else self.dequantize.scale
         return np.asarray(self.basis[r].astype(np.float64) * (self.morph_range.span[r] / scale))
 
 
 def tight_range(corrections: Corrections) -> MorphRange:
-    """Weights that use all of 0 … 1, so that no target is finer than it needs be."""
+    """Weights that use all of 0 … 1, so that no target is finer than needed."""
     needed = _needed(corrections)
     return MorphRange(_low(corrections), np.where(needed > 0, needed, 1.0))
 
 
 def _low(corrections: Corrections) -> Float64:
-    """(r,) the least coefficients, or 0; 0 of columns that move normals only."""
+    """(r,) the smallest coefficients, at most 0; 0 for columns that move normals only."""
     low = corrections.coefficients.min(axis=0, initial=0.0).astype(np.float64)
     low[corrections.rank :] = 0
     return np.asarray(low)
 
 
 def _needed(corrections: Corrections) -> Float64:
-    """(r,) from the least coefficients to the largest; the largest of columns that move normals only."""
+    """(r,) the range of the coefficients; for columns that move normals only, their largest size."""
     needed = corrections.coefficients.max(axis=0, initial=0.0) - _low(corrections)
     needed[corrections.rank :] = np.abs(corrections.coefficients[:, corrections.rank :]).max(axis=0, initial=0.0)
     return np.asarray(needed)
 
 
 def _lowest(model: SkinnedModel) -> Float64:
-    """(v,3) the rest pose with every correction at its least coefficient."""
+    """(v,3) the rest pose with every correction at its smallest coefficient."""
     corrections, points = model.corrections, model.rest.astype(np.float64)
     if corrections is None or not model.n_columns:
         return points
@@ -149,11 +149,10 @@ def _lowest(model: SkinnedModel) -> Float64:
 
 def pack_mesh(model: SkinnedModel, normals: Float64 | None, grid: Grid = REAL_NUMBERS) -> PackedMesh:
     """The mesh with its corrections as they are stored; `normals (v,3)` of the rest pose, or None."""
-    corrections, points = model.corrections, _lowest(model)
+    corrections, points, dequantize = model.corrections, _lowest(model), grid.cube
     if corrections is None or not model.n_columns:
-        nothing, none = MorphRange(np.zeros(0), np.ones(0)), np.zeros((0, *points.shape), np.float32)
-        return PackedMesh(points, normals, nothing, none, None, grid.cube)
-    dequantize = grid.cube
+        empty = np.zeros((0, *points.shape), np.float32)
+        return PackedMesh(points, normals, MorphRange(np.zeros(0), np.ones(0)), empty, None, dequantize)
     sizes = np.abs(corrections.basis).max(axis=(1, 2), initial=0.0).astype(np.float64)
     if normals is None or corrections.normal_basis is None:
         morph_range = _range(corrections, sizes, grid)
@@ -171,44 +170,41 @@ def pack_mesh(model: SkinnedModel, normals: Float64 | None, grid: Grid = REAL_NU
 
 
 def _range(corrections: Corrections, sizes: Float64, grid: Grid) -> MorphRange:
-    """Weights for columns of these sizes."""
-    tight = tight_range(corrections)
-    return tight if grid.step is not None else MorphRange(tight.low, _spans(_needed(corrections), sizes, grid.cube))
-
-
-def _spans(needed: Float64, sizes: Float64, dequantize: Dequantize | None) -> Float64:
-    """(r,) at least what the coefficients need; with 16 bits, spans that make columns of these sizes fill -1 … 1."""
-    if dequantize is None:
-        return np.asarray(2.0 ** np.ceil(np.log2(np.maximum(needed, 1.0))))
-    filled = np.where(sizes > 0, dequantize.scale / np.where(sizes > 0, sizes, 1), 1.0)
-    return np.asarray(np.maximum(filled, needed))
+    """The range for columns of these sizes (r,); with 16 bits, spans that make the columns fill -1 … 1."""
+    tight, needed = tight_range(corrections), _needed(corrections)
+    if grid.step is not None:
+        return tight
+    if grid.cube is None:
+        return MorphRange(tight.low, np.asarray(2.0 ** np.ceil(np.log2(np.maximum(needed, 1.0)))))
+    filled = np.where(sizes > 0, grid.cube.scale / np.where(sizes > 0, sizes, 1), 1.0)
+    return MorphRange(tight.low, np.maximum(filled, needed))
 
 
 def unpack_mesh(
     points: FloatArray, stored: Corrections, morph_range: MorphRange, normals: Float64 | None
 ) -> tuple[Float64, Corrections]:
-    """The rest pose and the corrections that are in stored points and targets; `normals` as stored."""
+    """The rest pose and the corrections from stored points and targets; `normals` as stored."""
     basis = stored.basis / morph_range.span[:, None, None]
     rest = points - np.tensordot(morph_range.low, basis, axes=1)
-    turns = stored.normal_basis
-    if turns is not None and normals is not None:
-        shown = np.linalg.norm(normals + np.tensordot(morph_range.rest, turns.astype(np.float64), axes=1), axis=1)
-        turns = turns / morph_range.span[:, None, None] / np.maximum(shown, np.finfo(np.float32).tiny)[:, None]
-    return rest, Corrections(as_float32(basis), as_float32(morph_range.coefficients(stored.coefficients)), turns)
+    deltas = stored.normal_basis
+    if deltas is not None and normals is not None:
+        shown = np.linalg.norm(normals + np.tensordot(morph_range.rest, deltas.astype(np.float64), axes=1), axis=1)
+        deltas = deltas / morph_range.span[:, None, None] / np.maximum(shown, np.finfo(np.float32).tiny)[:, None]
+    return rest, Corrections(as_float32(basis), as_float32(morph_range.coefficients(stored.coefficients)), deltas)
 
 
-#: Normals shorter than this before they are scaled are replaced: nobody sees their direction in any frame.
+#: Normals shorter than this before they are scaled are replaced: their direction is not visible in any frame.
 SHORTEST = 1e-4
 ROUNDS = 100
-#: Frames, evenly spread, that are looked at.
+#: Frames, evenly spaced, that are used in the fit.
 FRAMES = 64
-#: A shown normal counts as at least this long, so that it turns round instead of vanishing.
+#: Least length of a shown normal in the fit, so that it reverses instead of vanishing.
 LEAST_SHOWN = 0.2
 
 
-def pack_normals(normals: Float64, turns: Float32, low: Float64) -> tuple[Float64, Float64]:
-    """(v,3) unit normals n + sum low N, and (v,) their lengths before."""
-    packed = normals + np.tensordot(low, turns.astype(np.float64), axes=1)
+def pack_normals(normals: Float64, basis: Float32, low: Float64) -> tuple[Float64, Float64]:
+    """(v,3) normalised n + sum low N, and (v,) their lengths before."""
+    packed = normals + np.tensordot(low, basis.astype(np.float64), axes=1)
     short = np.linalg.norm(packed, axis=1) < SHORTEST
     packed[short] = SHORTEST * normals[short]
     lengths = np.linalg.norm(packed, axis=1)
@@ -218,7 +214,7 @@ def pack_normals(normals: Float64, turns: Float32, low: Float64) -> tuple[Float6
 def fit_normal_targets(
     normals: Float64, corrections: Corrections, weights: Float64, stored: tuple[Float64, Float32]
 ) -> tuple[Float64, Float32]:
-    """Stored normals (v,3) and targets (r,v,3) with no entry above 1; `normals` are those of the rest pose.
+    """Stored normals (v,3) and targets (r,v,3) with entries in -1 … 1; `normals` are those of the rest pose.
 
     `weights (f,r)` are the morph weights s.
     """
@@ -227,8 +223,8 @@ def fit_normal_targets(
     if not len(large) or corrections.normal_basis is None:
         return stored
     frames = np.unique(np.linspace(0, len(weights) - 1, FRAMES).round().astype(np.int64))
-    turns = corrections.normal_basis[:, large].astype(np.float64)
-    shown = normals[large] + np.tensordot(corrections.coefficients[frames].astype(np.float64), turns, axes=1)
+    deltas = corrections.normal_basis[:, large].astype(np.float64)
+    shown = normals[large] + np.tensordot(corrections.coefficients[frames].astype(np.float64), deltas, axes=1)
     fitted = _fit(_unit(shown), weights[frames], base[large], targets[:, large].astype(np.float64))
     base, targets = base.copy(), targets.copy()
     base[large], targets[:, large] = fitted[0], as_float32(fitted[1])
@@ -236,7 +232,7 @@ def fit_normal_targets(
 
 
 def _fit(wanted: Float64, weights: Float64, base: Float64, targets: Float64) -> tuple[Float64, Float64]:
-    """Directions `wanted (f,v,3)` as base + weights targets, no entry of the targets above 1."""
+    """Base normals and targets in -1 … 1 whose sums base + weights targets have the directions `wanted (f,v,3)`."""
     targets = targets.clip(-1, 1)
     sizes = np.maximum((weights**2).sum(axis=0), np.finfo(np.float64).tiny)
     for _ in range(ROUNDS):

@@ -18,12 +18,11 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence, join_clips
-from osteon.io.archives.sequence_npy import read_npy_faces, read_npy_frames
-from osteon.io.formats.format_types import MeshFormat, SequenceFormat
+from osteon.io.archives.sequences import read_npy_faces, read_npy_frames
+from osteon.io.formats.format_types import MeshFormat, Outline, SequenceFormat
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, Connectivity, LoadOptions, ReadRequest
-from osteon.io.formats.outline import Outline
 from osteon.io.formats.registry import format_of
-from osteon.io.load.frame_choice import choose_sequence_frames
+from osteon.io.load.clips import choose_sequence_frames
 from osteon.io.load.inputs import Take, resolve_inputs
 from osteon.io.load.origin import read_from
 from osteon.io.load.source import PathLike, Source
@@ -64,7 +63,7 @@ def load_sequence(
 
 
 def load_outline(paths: Sequence[PathLike], *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Outline | None:
-    """What one file holds, where its format can tell without its frames; None if they must be read."""
+    """What one file holds, where its format has it without its frames; None if they must be read."""
     takes = resolve_inputs(paths)
     found = format_of(takes[0].files[0])
     whole = (options.rest, options.faces, options.frames, options.step) == (None, None, None, 1)
@@ -101,7 +100,9 @@ def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
                 frames[done] = read_next_file(Source(path, f), first)
             done += 1
             report_progress(request.progress, "load", done / total)
-        name = _unused(take.name, [c.name for c in clips])
+        name = take.name
+        while name in [clip.name for clip in clips]:
+            name += "_"
         clips.append(Clip(name, done - len(take.files), done, request.options.frame_rate))
     return MeshSequence(frames, first.faces, first.vertices, tuple(clips), first.asset, takes[0].name)
 
@@ -132,12 +133,6 @@ def _mesh_format(path: Path) -> MeshFormat:
     return found
 
 
-def _unused(name: str, taken: list[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
 def _read_connectivity(path: Path) -> Connectivity:
     """Triangles from any file that has some."""
     found = format_of(path)
@@ -155,7 +150,7 @@ def _read_connectivity(path: Path) -> Connectivity:
 
 
 def _with_rest(sequence: MeshSequence, options: LoadOptions) -> MeshSequence:
-    """The sequence with the rest pose that was asked for."""
+    """The sequence with the rest pose of the options."""
     if options.rest is None:
         return sequence
     if isinstance(options.rest, int):

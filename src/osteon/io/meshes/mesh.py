@@ -1,7 +1,7 @@
-"""One pose of a mesh as a file holds it: vertices, polygons, and what else it carried.
+"""One pose of a mesh as a file holds it: vertices, polygons, and what else the file carried.
 
-Polygons become fans of triangles on load: a polygon a b c d … gives (a b c) (a c d) …, all with one number in
-`Asset.polygon_of_triangle`, from which `join_fans` makes the same polygons again.
+Polygons become fans of triangles on load: a polygon a b c d … becomes (a b c) (a c d) …, all with one number in
+`Asset.polygon_of_triangle`, from which `join_fans` restores the polygons.
 """
 
 from __future__ import annotations
@@ -12,19 +12,27 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import Asset
+from osteon.core.animation import distinct_names
+from osteon.core.arrays import Float32, FloatArray, Int32
+from osteon.core.asset import Asset, CornerNormals, Material
 from osteon.io.load.source import Source, numbered
 
 __all__ = [
     "Fans",
+    "IntArray",
     "LoadedMesh",
+    "MeshPart",
     "MeshScan",
     "Polygons",
     "check_corners",
     "join_fans",
+    "join_polygons",
+    "merge_mesh_parts",
     "read_mesh",
     "read_next_vertices",
+    "share_normals",
+    "single_normals",
+    "turned_corners",
 ]
 
 IntArray = NDArray[np.signedinteger[Any]]
@@ -100,7 +108,7 @@ class LoadedMesh:
 
 
 class MeshScan(Protocol):
-    """A file of which only the outline was read. Parts are parsed when they are asked for."""
+    """A file of which only the outline was read. Parts are parsed when they are needed."""
 
     def vertices(self) -> Float32:
         """(v,3), finite."""
@@ -163,3 +171,134 @@ def join_fans(faces: Int32, polygon_of_triangle: Int32 | None) -> tuple[IntArray
     mask[1:, 0] = mask[1:, 1] = ~goes_on
     starts = np.flatnonzero(mask[:, 0])
     return np.diff(np.append(starts, len(faces))) + 2, mask
+
+
+def share_normals(faces: Int32, by_corner: FloatArray, n_vertices: int) -> CornerNormals | None:
+    """Normals (t,3,3) of the corners of triangles, those of a vertex that are equal as one.
+
+    Numbered by vertex where each has at most one. None if a normal has no length or is not finite.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        values = np.asarray(by_corner, np.float64).reshape(-1, 3)
+        values = (values / np.linalg.norm(values, axis=1, keepdims=True)).astype(np.float32) + np.float32(0)
+    if not len(faces) or not np.isfinite(values).all():
+        return None
+    rows = np.empty((len(values), 4), np.int64)
+    rows[:, 0], rows[:, 1:] = faces.reshape(-1), values.view(np.uint32)
+    order = np.lexsort(rows.T[::-1])
+    begins = np.ones(len(rows), bool)
+    begins[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    first = order[begins]
+    if len(np.unique(rows[first, 0])) == len(first):
+        of_vertex = np.tile(np.array([0, 0, 1], np.float32), (n_vertices, 1))
+        of_vertex[rows[first, 0]] = values[first]
+        return CornerNormals(of_vertex, faces)
+    number = np.empty(len(rows), np.int32)
+    number[order] = (np.cumsum(begins) - 1).astype(np.int32)
+    return CornerNormals(np.ascontiguousarray(values[first]), number.reshape(-1, 3))
+
+
+def single_normals(faces: Int32, normals: CornerNormals) -> bool:
+    """Whether every vertex has one normal at most."""
+    pairs = np.stack([faces.reshape(-1), normals.of_corner.reshape(-1)], axis=1)
+    return len(np.unique(pairs, axis=0)) == len(np.unique(faces))
+
+
+#: What polygons without a material get where others have one.
+DEFAULT = Material("default")
+
+
+@dataclass(frozen=True, slots=True)
+class MeshPart:
+    """One mesh with what it carries besides positions."""
+
+    name: str
+    n_vertices: int
+    polygons: Polygons  # counter-clockwise
+    uvs: Float32 | None = None  # (c,2) by corner of the polygons
+    colors: Float32 | None = None  # (v,4)
+    materials: tuple[Material, ...] = ()
+    material_of_polygon: Int32 | None = None  # (p,) index into materials, -1 for none
+    normals: FloatArray | None = None  # (c,3) by corner of the polygons, of any length
+
+
+def merge_mesh_parts(parts: list[MeshPart]) -> tuple[Int32, Asset]:
+    """Triangles of all parts with shifted indices, and what they carry; equal materials become one."""
+    fans = [Fans.of(part.polygons.sizes) for part in parts]
+    first = np.cumsum([0, *(part.n_vertices for part in parts)])
+    faces = [p.polygons.corners[f.corners] + start for p, f, start in zip(parts, fans, first, strict=False)]
+    polygon = np.cumsum([0, *(len(part.polygons.sizes) for part in parts)])
+    numbers = [f.polygon + start for f, start in zip(fans, polygon, strict=False)]
+    counts = [len(f) for f in faces]
+    materials, of_triangle = _materials(parts, fans)
+    several = len(parts) > 1
+    merged = np.concatenate(faces).astype(np.int32)
+    return merged, Asset(
+        uvs=_uvs(parts, fans),
+        colors=_colors(parts),
+        normals=_normals(parts, fans, merged),
+        materials=materials,
+        triangle_material=of_triangle,
+        polygon_of_triangle=np.concatenate(numbers).astype(np.int32) if sum(counts) > polygon[-1] else None,
+        primitive_of_triangle=np.repeat(np.arange(len(parts), dtype=np.int32), counts) if several else None,
+        primitive_names=distinct_names([part.name for part in parts]) if several else (),
+    )
+
+
+def _uvs(parts: list[MeshPart], fans: list[Fans]) -> Float32 | None:
+    """(t,3,2); zero where a part has none."""
+    if all(part.uvs is None for part in parts):
+        return None
+    by_corner = [np.zeros((len(p.polygons.corners), 2)) if p.uvs is None else p.uvs for p in parts]
+    return np.concatenate([uvs[f.corners] for uvs, f in zip(by_corner, fans, strict=True)]).astype(np.float32)
+
+
+def _normals(parts: list[MeshPart], fans: list[Fans], faces: Int32) -> CornerNormals | None:
+    """None if a part has none."""
+    found = [part.normals[f.corners] for part, f in zip(parts, fans, strict=True) if part.normals is not None]
+    if len(found) < len(parts):
+        return None
+    return share_normals(faces, np.concatenate(found), sum(part.n_vertices for part in parts))
+
+
+def _colors(parts: list[MeshPart]) -> Float32 | None:
+    """(v,4); white where a part has none."""
+    if all(part.colors is None for part in parts):
+        return None
+    return np.concatenate([np.ones((p.n_vertices, 4)) if p.colors is None else p.colors for p in parts]).astype(
+        np.float32
+    )
+
+
+def _materials(parts: list[MeshPart], fans: list[Fans]) -> tuple[tuple[Material, ...], Int32 | None]:
+    """All materials, and which one each triangle has."""
+    known: dict[Material, int] = {}
+    numbers = []
+    for part, fan in zip(parts, fans, strict=True):
+        table = np.array([known.setdefault(m, len(known)) for m in part.materials] + [-1], np.int32)
+        of_polygon = part.material_of_polygon
+        numbers.append(table[np.full(len(fan.polygon), -1) if of_polygon is None else of_polygon[fan.polygon]])
+    if not known:
+        return (), None
+    merged = np.concatenate(numbers)
+    if (merged < 0).any():
+        merged[merged < 0] = known.setdefault(DEFAULT, len(known))
+    return tuple(known), merged
+
+
+def join_polygons(faces: Int32, asset: Asset) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Like `join_fans`, but a polygon has one material: where it changes inside a fan, another polygon begins."""
+    numbers = asset.polygon_of_triangle
+    if numbers is not None and asset.triangle_material is not None:
+        numbers = (numbers.astype(np.int64) * max(1, len(asset.materials)) + asset.triangle_material).astype(np.int64)
+        numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1).astype(np.int32)
+    return join_fans(faces, numbers)
+
+
+def turned_corners(sizes: IntArray) -> IntArray:
+    """(c,) where each corner of the turned polygons stands in the list; a b c d becomes a d c b. Its own inverse."""
+    sizes = np.asarray(sizes, np.int64)
+    starts = np.cumsum(sizes) - sizes
+    start = np.repeat(starts, sizes)
+    step = np.arange(int(sizes.sum())) - start
+    return np.asarray(np.where(step == 0, start, start + np.repeat(sizes, sizes) - step))

@@ -1,9 +1,4 @@
-"""Wavefront MTL, the materials of an OBJ: base colour (Kd) and its picture (map_Kd), opacity (d, Tr), metallic (Pm),
-roughness (Pr), glow (Ke).
-
-A library that is missing, or lies outside the mesh's own folder, leaves the materials with their names only; a picture
-likewise is left out.
-"""
+"""Materials and images of meshes: .mtl files, and the kinds and file names of images, which are never decoded."""
 
 from __future__ import annotations
 
@@ -16,9 +11,8 @@ from pathlib import Path
 from osteon.core.asset import Image, Material
 from osteon.core.errors import FileFormatError
 from osteon.io.load.source import Source, inside
-from osteon.io.meshes.pictures import picture_mime
 
-__all__ = ["plain_name", "read_materials", "write_materials"]
+__all__ = ["picture_mime", "picture_name", "plain_name", "rare_picture_mime", "read_materials", "write_materials"]
 
 #: Options before the name of a picture: a dash and a word, then numbers, `on` or `off`, or a channel.
 _OPTION = re.compile(r"^(-[a-z]+\s+((on|off|[a-z])\s+|([-+.\d][-+.\deE]*\s+)*))+")
@@ -110,3 +104,27 @@ def write_materials(materials: Sequence[Material], pictures: Mapping[Image, str]
         if image is not None:
             lines.append(f"map_Kd {pictures[image]}")
     return ("\n".join(lines) + "\n").encode()
+
+
+_SIGNATURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg"}
+
+
+def picture_mime(data: bytes) -> str | None:
+    """The kind of a picture by its first bytes, or None if it is neither PNG nor JPEG."""
+    return next((mime for signature, mime in _SIGNATURES.items() if data.startswith(signature)), None)
+
+
+def rare_picture_mime(data: bytes) -> str | None:
+    """The same for kinds that only glTF carries, and only some programs read: KTX2, WebP and AVIF."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    if data[4:8] == b"ftyp" and data[8:12] in (b"avif", b"avis"):
+        return "image/avif"
+    return "image/ktx2" if data.startswith(b"\xabKTX 20\xbb\r\n\x1a\n") else None
+
+
+def picture_name(image: Image, stem: str) -> str:
+    """A file name for an image: `stem`, what is harmless of its own name, and the suffix of its kind."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", image.name).strip("-")[:60]
+    return f"{stem}_{plain or 'image'}{_SUFFIXES.get(image.mime, '.png')}"

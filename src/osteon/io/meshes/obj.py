@@ -1,6 +1,6 @@
-"""Wavefront OBJ, reading: polygons, relative indices, texture coordinates, normals, colours, objects and materials.
+"""Wavefront OBJ: polygons, relative indices, texture coordinates, normals, colours, objects and materials.
 
-Curves, lines and points are left out. Smoothing groups are not kept; normals hold the hard edges.
+Curves, lines and points are ignored. Smoothing groups are not kept; normals hold the hard edges.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.asset import Asset, CornerNormals
+from osteon.core.asset import Asset, CornerNormals, Image
 from osteon.core.errors import FileFormatError
 from osteon.io.formats.format_types import MeshFormat
 from osteon.io.load.source import Source, as_float32, quote
-from osteon.io.meshes.corner_normals import share_normals
-from osteon.io.meshes.mesh import Fans, Polygons, check_corners
-from osteon.io.meshes.mtl import read_materials
-from osteon.io.meshes.obj_write import ObjWriter
+from osteon.io.meshes.mesh import Fans, IntArray, Polygons, check_corners, join_fans, share_normals
+from osteon.io.meshes.mtl import picture_name, plain_name, read_materials, write_materials
 from osteon.io.meshes.text import Int64, Lines, parse_numbers, parse_table, token_starts
 
-__all__ = ["OBJ", "ObjScan", "scan_obj"]
+__all__ = ["OBJ", "ObjScan", "ObjWriter", "scan_obj"]
 
 _V, _F, _T, _N, _O, _G, _U, _M, _SLASH = b"vftnogum/"
 _BLANKS = (9, 32)
@@ -182,15 +180,11 @@ class ObjScan:
             return np.zeros(0, np.int32), ()
         stops = np.append(np.searchsorted(self.face_lines, [line for line, _ in named]), len(self.face_lines))
         runs = [("default", int(stops[0]))]
-        runs += [(name or "default", int(stop - start)) for (_, name), start, stop in _spans(named, stops)]
+        runs += [(name or "default", count) for (_, name), count in zip(named, np.diff(stops).tolist(), strict=True)]
         numbers: dict[str, int] = {}
         per_run = [(numbers.setdefault(name, len(numbers)), count) for name, count in runs if count]
         labels = np.repeat(np.array([n for n, _ in per_run], np.int32), [c for _, c in per_run])
         return labels, tuple(numbers)
-
-
-def _spans(named: list[tuple[int, str]], stops: Int64) -> zip[tuple[tuple[int, str], int, int]]:
-    return zip(named, stops[:-1].tolist(), stops[1:].tolist(), strict=True)
 
 
 def _slots(block: bytes, corner_starts: Int64) -> tuple[Int64, Int64]:
@@ -204,6 +198,84 @@ def _slots(block: bytes, corner_starts: Int64) -> tuple[Int64, Int64]:
     corner = np.searchsorted(corner_starts, numbers, side="right") - 1
     slashes = np.cumsum(slash)
     return corner, slashes[numbers] - (slashes - slash)[corner_starts][corner]
+
+
+class ObjWriter:
+    """Writes frames of one mesh; everything but positions is put into words once.
+
+    Nine digits give back the same float32.
+    """
+
+    def __init__(self, faces: Int32, asset: Asset, stem: str = "materials") -> None:
+        self._asset = asset
+        self._library = f"{plain_name(stem)}.mtl"
+        self._head = "# a frame of a mesh sequence, written by Osteon\n"
+        self._head += f"mtllib {self._library}\n" if asset.materials else ""
+        self._tail = _uvs_and_faces(faces, asset)
+        self._colors = None if asset.colors is None else asset.colors.astype(np.float64)
+        self._row = "v %.9g %.9g %.9g\n" if self._colors is None else "v %.9g %.9g %.9g %.9g %.9g %.9g %.9g\n"
+
+    def frame(self, vertices: Float32) -> bytes:
+        """The file of one frame."""
+        values = vertices.astype(np.float64)
+        if self._colors is not None:
+            values = np.concatenate([values, self._colors], axis=1)
+        return (self._head + self._row * len(values) % tuple(values.ravel().tolist()) + self._tail).encode()
+
+    def extra_files(self) -> dict[str, bytes]:
+        """Files that all frames refer to, by name: the material library, and pictures of base colours."""
+        if not self._asset.materials:
+            return {}
+        names = _picture_names(self._asset, self._library.removesuffix(".mtl"))
+        pictures = {name: image.data for image, name in names.items()}
+        return {self._library: write_materials(self._asset.materials, names), **pictures}
+
+
+def _picture_names(asset: Asset, stem: str) -> dict[Image, str]:
+    """A file name of its own for each picture that is written."""
+    names: dict[Image, str] = {}
+    for material in asset.materials:
+        image = material.texture("base_color")
+        if image is not None and image not in names:
+            number = "" if picture_name(image, stem) not in names.values() else f"_{len(names)}"
+            names[image] = picture_name(image, stem + number)
+    return names
+
+
+def _uvs_and_faces(faces: Int32, asset: Asset) -> str:
+    sizes, mask = join_fans(faces, asset.polygon_of_triangle)
+    corners = (faces[mask] + 1).astype(str)
+    coordinates = ""
+    if asset.uvs is not None:
+        distinct, index = np.unique(asset.uvs[mask], axis=0, return_inverse=True)
+        coordinates = "vt %.9g %.9g\n" * len(distinct) % tuple(distinct.astype(np.float64).ravel().tolist())
+        corners = np.char.add(np.char.add(corners, "/"), (index.ravel() + 1).astype(str))
+    first = np.flatnonzero(mask[:, 0])
+    statements = _statements(asset, first)
+    lines = []
+    words = corners.tolist()
+    at = 0
+    for face, size in enumerate(sizes.tolist()):
+        if face in statements:
+            lines.append(statements[face])
+        lines.append("f " + " ".join(words[at : at + size]))
+        at += size
+    return coordinates + "\n".join(lines) + "\n"
+
+
+def _statements(asset: Asset, first_triangle: IntArray) -> dict[int, str]:
+    """What stands before which face: `o` and `usemtl` where they change."""
+    found: dict[int, str] = {}
+    objects, materials = asset.primitive_of_triangle, asset.triangle_material
+    names = tuple(m.name for m in asset.materials)
+    for word, labels, known in (("o", objects, asset.primitive_names), ("usemtl", materials, names)):
+        if labels is None or not known:
+            continue
+        of_face = labels[first_triangle]
+        for face in np.flatnonzero(np.diff(of_face, prepend=-1)).tolist():
+            line = f"{word} {plain_name(known[of_face[face]])}"
+            found[face] = f"{found[face]}\n{line}" if face in found else line
+    return found
 
 
 OBJ = MeshFormat(".obj", "Wavefront OBJ", scan_obj, ObjWriter)

@@ -19,8 +19,7 @@ from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.asset import Asset, CornerNormals
 from osteon.io.formats.format_types import MeshFormat
 from osteon.io.load.source import Source, as_float32, quote
-from osteon.io.meshes.corner_normals import share_normals
-from osteon.io.meshes.mesh import Fans, IntArray, Polygons, join_fans
+from osteon.io.meshes.mesh import Fans, IntArray, Polygons, join_fans, share_normals
 from osteon.io.meshes.text import Int64, Lines, is_count, parse_rows
 
 __all__ = ["PLY", "PlyEncoding", "PlyScan", "PlyWriter", "scan_ply"]
@@ -64,10 +63,6 @@ class Element:
     name: str
     count: int
     properties: tuple[Property, ...]
-
-    @property
-    def has_lists(self) -> bool:
-        return any(p.count is not None for p in self.properties)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,17 +31,17 @@ KEPT = tuple(field.name for field in fields(Material) if field.name != "textures
 
 
 def pack_materials(materials: tuple[Material, ...]) -> list[dict[str, Any]]:
-    """All but the images."""
+    """Materials without their images."""
     return [{key: getattr(material, key) for key in KEPT} for material in materials]
 
 
 def unpack_materials(stored: list[dict[str, Any]]) -> tuple[Material, ...]:
-    """What `pack_materials` took apart; raises KeyError, TypeError or ValueError if it is something else."""
+    """The inverse of `pack_materials`; raises KeyError, TypeError or ValueError for other data."""
     return tuple(unpack_material(one) for one in stored)
 
 
 def unpack_material(stored: dict[str, Any]) -> Material:
-    """A material without images; what came later than the first release may be absent."""
+    """A material without images; fields that were added after the first release may be absent."""
     red, green, blue, alpha = (float(c) for c in stored["base_color"])
     glow_red, glow_green, glow_blue = (float(c) for c in stored.get("emissive", (0, 0, 0)))
     return Material(
@@ -61,7 +61,7 @@ ASSET_ARRAYS = ("uvs", "colors", "triangle_material", "polygon_of_triangle", "pr
 
 
 def pack_asset(asset: Asset) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays, and what goes into the header. Each picture is an array of bytes, `image_0`, `image_1`, …"""
+    """Arrays, and the entries of the header. Each image is an array of bytes, `image_0`, `image_1`, …"""
     shown = dict.fromkeys(image for m in asset.materials for _, image in m.textures)
     images = list(shown | dict.fromkeys(other for image in shown for other in image.others))
     arrays = {key: getattr(asset, key) for key in ASSET_ARRAYS if getattr(asset, key) is not None}
@@ -89,11 +89,11 @@ def _packed(material: Material, images: list[Image]) -> dict[str, Any]:
 
 
 def unpack_asset(archive: NamedArrays, header: dict[str, Any]) -> Asset:
-    """The asset that `pack_asset` took apart; absent parts stay absent."""
+    """The inverse of `pack_asset`; absent parts stay absent."""
     stored = header.get("images", [])
     alone = [Image(str(s["name"]), str(s["mime"]), _bytes(archive, f"image_{i}")) for i, s in enumerate(stored)]
     images = [
-        replace(image, others=tuple(_picked(alone, s.get("others", []), f"picture '{image.name}'")))
+        replace(image, others=tuple(_picked(alone, s.get("others", []), f"image '{image.name}'")))
         for image, s in zip(alone, stored, strict=True)
     ]
     stored_arrays: dict[str, Any] = {key: archive.optional(key) for key in ASSET_ARRAYS}
@@ -131,14 +131,14 @@ def _bytes(archive: NamedArrays, key: str) -> bytes:
 
 def _picked(images: list[Image], numbers: list[Any], user: str) -> list[Image]:
     if any(not 0 <= int(number) < len(images) for number in numbers):
-        raise ValueError(f"{user} names a picture that is not there")
+        raise ValueError(f"{user} refers to an image that does not exist")
     return [images[int(number)] for number in numbers]
 
 
 def _material(stored: dict[str, Any], images: list[Image]) -> Material:
     textures = stored.get("textures", [])
-    pictures = _picked(images, [number for _, number in textures], f"material '{stored['name']}'")
-    named = tuple((role, image) for (role, _), image in zip(textures, pictures, strict=True))
+    chosen = _picked(images, [number for _, number in textures], f"material '{stored['name']}'")
+    named = tuple((role, image) for (role, _), image in zip(textures, chosen, strict=True))
     return replace(unpack_material(stored), textures=named)
 
 
@@ -152,7 +152,7 @@ def unpack_clips(stored: list[dict[str, Any]]) -> tuple[Clip, ...]:
 
 @contextmanager
 def damage_named(source: Source) -> Iterator[None]:
-    """A header whose parts are missing or of the wrong type is told as a damaged file."""
+    """Report a header whose parts are missing or of the wrong type as a damaged file."""
     try:
         with source.naming():
             yield

@@ -18,7 +18,6 @@ from osteon.core.character import Arrays, Displacement
 from osteon.core.corrections import Corrections, StoredDisplacement, position_rank
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
-from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.registry import restore_displacement
 from osteon.io.formats.options import SaveOptions
 
@@ -38,21 +37,21 @@ __all__ = [
 ]
 
 
-#: Arrays that are columns: players have them in a form of their own.
+#: Arrays that are columns: players have them as morph targets.
 COLUMNS = ("basis", "normal_basis")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTables:
-    """What a file has of a displacement besides its columns."""
+    """The data of a displacement in a file besides its columns."""
 
     kind: str
-    columns: Int64  # (r,) its columns, by their numbers among all that are baked
+    columns: Int64  # (r,) indices of its columns among all that are baked
     arrays: Arrays
 
 
 def baked_model(model: SkinnedModel) -> SkinnedModel:
-    """The model with all its displacements as corrections of its frames, those that it had first."""
+    """The model with all its displacements as corrections; its stored corrections come first."""
     others = _others(model)
     if not others:
         return model
@@ -73,12 +72,12 @@ def baked_model(model: SkinnedModel) -> SkinnedModel:
 
 
 def joined_columns(bases: Sequence[Float32]) -> list[Int64]:
-    """(r,) for each basis (r,v,3), which numbers its columns get where all are put together: normals only come last."""
+    """(r,) for each basis (r,v,3) the indices of its columns when all are joined: those of normals only come last."""
     ranks = [position_rank(basis) for basis in bases]
-    moved = np.cumsum([0, *ranks])
-    turned = moved[-1] + np.cumsum([0, *(len(basis) - rank for basis, rank in zip(bases, ranks, strict=True))])
+    positions = np.cumsum([0, *ranks])
+    normals = positions[-1] + np.cumsum([0, *(len(basis) - rank for basis, rank in zip(bases, ranks, strict=True))])
     return [
-        np.concatenate([np.arange(rank) + moved[i], np.arange(len(basis) - rank) + turned[i]])
+        np.concatenate([np.arange(rank) + positions[i], np.arange(len(basis) - rank) + normals[i]])
         for i, (basis, rank) in enumerate(zip(bases, ranks, strict=True))
     ]
 
@@ -92,7 +91,7 @@ def tables_of(model: SkinnedModel) -> list[StoredTables]:
 
 
 def column_entry(tables: Sequence[StoredTables], total: int) -> list[dict[str, Any]]:
-    """What a file says of the columns of each: how many, and which where they do not stand together at the end."""
+    """The JSON for the columns of each table: how many, and their indices unless they are the last ones."""
     last = _last_columns([len(one.columns) for one in tables], total)
     return [
         {"columns": len(one.columns)} | ({} if np.array_equal(one.columns, end) else {"numbers": one.columns.tolist()})
@@ -101,7 +100,7 @@ def column_entry(tables: Sequence[StoredTables], total: int) -> list[dict[str, A
 
 
 def numbered_columns(counts: Sequence[int], numbers: Sequence[Sequence[int] | None], total: int) -> list[Int64]:
-    """The inverse: columns of each table; those without numbers stand together at the end of all."""
+    """The inverse of `column_entry`: columns of each table; those without numbers are the last ones."""
     last = _last_columns(counts, total)
     return [end if own is None else np.array(own, np.int64) for own, end in zip(numbers, last, strict=True)]
 
@@ -112,18 +111,22 @@ def _last_columns(counts: Sequence[int], total: int) -> list[Int64]:
 
 
 def table_arrays(displacement: Displacement) -> Arrays:
-    """All of its arrays but columns, in bytes or not."""
-    return {name: array for name, array in displacement.arrays().items() if _is_table(name)}
+    """The arrays of a displacement without its columns, also if they are quantised (`basis_…`)."""
+    return {
+        name: array
+        for name, array in displacement.arrays().items()
+        if not any(name == column or name.startswith(f"{column}_") for column in COLUMNS)
+    }
 
 
 def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedModel:
-    """The model that was baked; refuses tables that do not fit its columns."""
+    """The inverse of `baked_model`; refuses tables that do not match its columns."""
     if not tables:
         return baked
     stored, total = baked.corrections, baked.n_columns
     taken = np.concatenate([one.columns for one in tables])
     if stored is None or (taken < 0).any() or (taken >= total).any() or len(np.unique(taken)) < len(taken):
-        raise GeometryError(f"displacements: {total} columns do not suffice for the tables that are stored")
+        raise GeometryError(f"displacements: the stored tables do not match the {total} columns")
     rest = np.setdiff1d(np.arange(total), taken)
     plain = baked.with_corrections(stored.take(rest) if len(rest) else None)
     found: list[Displacement] = list(plain.character.displacements)
@@ -143,20 +146,15 @@ def _normals_of(part: Corrections, count: int) -> Float32:
     return np.zeros((part.n_columns, count, 3), np.float32) if part.normal_basis is None else part.normal_basis
 
 
-def _is_table(name: str) -> bool:
-    """Whether an array is no column, nor one in bytes."""
-    return not any(name == column or name.startswith(f"{column}_") for column in COLUMNS)
-
-
 def position_ranks(model: SkinnedModel) -> list[int]:
-    """Of each displacement, how many of its columns move positions."""
+    """The number of columns that move positions of each displacement."""
     return [position_rank(one.basis) for one in model.character.displacements]
 
 
 def without_normals(model: SkinnedModel, ranks: Sequence[int] | None = None) -> SkinnedModel:
-    """The model without columns that move normals only, and without what others do to normals.
+    """The model without columns that move normals only, and without the normals of other columns.
 
-    Coarse meshes, on which a column may move nothing, keep as many as the `ranks` of the model say.
+    `ranks` are the numbers of columns to keep; coarse meshes, on which a column may be zero, use those of the model.
     """
     ranks = position_ranks(model) if ranks is None else ranks
     kept, coefficients = [], model.animation.coefficients
@@ -169,12 +167,12 @@ def without_normals(model: SkinnedModel, ranks: Sequence[int] | None = None) -> 
 
 
 def has_stock_form(model: SkinnedModel) -> bool:
-    """Whether linear blending shows exactly this model."""
+    """Whether linear blending evaluates exactly this model."""
     return model.deformer.stock_skin() is not None
 
 
 def stock_model(model: SkinnedModel, options: SaveOptions, format_name: str) -> SkinnedModel:
-    """The linear blend, with corrections, that stock players show; refused where there is none or none is wanted."""
+    """The linear blend, with corrections, that stock players show; refused if there is none or `options` exclude it."""
     model = baked_model(model)
     if has_stock_form(model):
         return model
@@ -182,11 +180,13 @@ def stock_model(model: SkinnedModel, options: SaveOptions, format_name: str) -> 
     if options.fallback == "none":
         raise GeometryError(
             f"'{model.name}': {format_name} has no form for {kind} deformers; "
-            "write .npz, or allow --fallback skin for players that do not know it"
+            "write .npz, or allow --fallback skin for players that do not support it"
         )
     if model.character.fallback is None:
         raise GeometryError(
-            f"'{model.name}': {format_name} has no form for {kind} deformers, and the model carries no skin to fall "
-            "back to; write .npz, or skin it again"
+            f"'{model.name}': {format_name} has no form for {kind} deformers, and the model has no fallback skin; "
+            "write .npz, or skin it again"
         )
+    from osteon.deform.linear_blend import LinearBlend  # compiled: not needed to import the formats
+
     return model.with_character(deformer=LinearBlend(model.character.fallback), fallback=None)

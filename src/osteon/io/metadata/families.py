@@ -1,7 +1,7 @@
-"""Deformers and displacements as named arrays, the same in every format: a family needs no code of its own here.
+"""Deformers and displacements as named arrays, in the same way for every format and every family.
 
-The kinds that there always were keep the plain names of their arrays (`bones`, `weights`, `basis`, `normal_basis`); an
-array of another kind is stored under `KIND_NAME`.
+Linear blending and corrections have plain names of their arrays (`bones`, `weights`, `basis`, `normal_basis`); an array
+of another kind is stored as `KIND_NAME`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FALLBACK = "fallback"
 
 
 def family_arrays(character: Character) -> Arrays:
-    """All arrays of a character's deformer and displacements, and its fallback, by the names they are stored under."""
+    """All arrays of a character's deformer and displacements, and its fallback, by their stored names."""
     found = stored(character.deformer.kind, character.deformer.arrays())
     for displacement in character.displacements:
         found |= stored(displacement.kind, displacement.arrays())
@@ -36,17 +36,17 @@ def stored(kind: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def read_deformer(kind: str, names: Iterable[str], read: Callable[[str], NDArray[Any]]) -> Deformer:
-    """The deformer of a kind from what `read` gives for the stored names."""
+    """The deformer of a kind; `read` returns the array of a stored name."""
     return restore_deformer(kind, _restored(kind, names, read))
 
 
 def read_displacement(kind: str, names: Iterable[str], read: Callable[[str], NDArray[Any]]) -> Displacement:
-    """The displacement of a kind, likewise."""
+    """The displacement of a kind; `read` returns the array of a stored name."""
     return restore_displacement(kind, _restored(kind, names, read))
 
 
 def read_fallback(names: Iterable[str], read: Callable[[str], NDArray[Any]]) -> Skin | None:
-    """The skin that stock players show instead, if there is one."""
+    """The skin that stock players show instead of the deformer, if there is one."""
     arrays = _restored(FALLBACK, names, read)
     return Skin(arrays["bones"], arrays["weights"]) if arrays else None
 

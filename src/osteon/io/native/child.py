@@ -1,35 +1,53 @@
-"""The process in which a library of others parses a file: limited in memory and time, and gone when its parent is.
+"""The process in which a library of others parses a file: limited in memory and time, and ended with its parent.
 
 Started by `client.py`. A module that parses (`io/usd/child.py`) has one function,
 
     answer(request, outlet) -> value, arrays
 
-which may also send frames, and tells the outlet how many bytes it is about to read. Imports little of Osteon, so that
-it starts quickly.
+which may also send frames, and which reports to the outlet how many bytes it is about to read. It imports little of
+Osteon, so that it starts quickly.
+
+A request is a line of JSON. A message of the child is the length of its head in eight bytes, the head
+`[kind, value, [[name, dtype, shape], …]]` as JSON, and the bytes of the arrays. Nothing is pickled, and arrays are read
+directly into the memory where they stay.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import json
+import math
 import os
 import queue
 import signal
+import struct
 import sys
 import threading
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, BinaryIO, NoReturn
 
+import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.errors import OsteonError
 from osteon.core.parallel import end_with, leave_no_dump, limit_memory
-from osteon.io.native.messages import write_message
 
-__all__ = ["IDLE", "Outlet", "main", "serve"]
+__all__ = [
+    "IDLE",
+    "Arrays",
+    "BrokenMessage",
+    "Message",
+    "Outlet",
+    "main",
+    "read_array",
+    "read_message",
+    "serve",
+    "write_message",
+]
 
 #: Bytes that a library reads in a second at the least; text of USD comes at ten times that.
 SLOWEST = 1 << 20
@@ -69,17 +87,17 @@ def main() -> None:
     """What the process runs: a module's name, the bytes it may take, the silence it may keep, and its parent."""
     module, memory, silence, parent = sys.argv[1:5]
     end_with(int(parent))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the client ends this process
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     serve(module, sys.stdin.buffer, answers, int(memory), float(silence))
 
 
 def serve(module: str, requests: BinaryIO, answers: BinaryIO, memory: int, silence: float) -> NoReturn:
-    """Answer until nobody asks; leaves without cleaning up after libraries."""
+    """Answer requests until none arrives; exits without cleaning up after libraries."""
     outlet = Outlet(answers, silence)
-    asked: queue.Queue[Any] = queue.Queue()
-    threading.Thread(target=_listen, args=(requests, asked), daemon=True).start()
+    received: queue.Queue[Any] = queue.Queue()
+    threading.Thread(target=_listen, args=(requests, received), daemon=True).start()
     far = import_module(module)
     if hasattr(far, "prepare"):
         far.prepare()
@@ -89,7 +107,7 @@ def serve(module: str, requests: BinaryIO, answers: BinaryIO, memory: int, silen
     while True:
         outlet.wait_for(2 * IDLE)
         try:
-            request = asked.get(timeout=IDLE)
+            request = received.get(timeout=IDLE)
         except queue.Empty:
             os._exit(0)
         outlet.alive()
@@ -109,9 +127,79 @@ def _answer(far: Any, request: Any, outlet: Outlet) -> None:
         outlet.say("answer", value, arrays)
 
 
-def _listen(requests: BinaryIO, asked: queue.Queue[Any]) -> None:
-    """A line of JSON is a request; the end of the file is the end of whoever asked."""
+def _listen(requests: BinaryIO, received: queue.Queue[Any]) -> None:
+    """A line of JSON is a request; the end of the file is the end of the client."""
     with suppress(OSError):
         for line in requests:
-            asked.put(json.loads(line))
+            received.put(json.loads(line))
     os._exit(0)
+
+
+Arrays = dict[str, NDArray[Any]]
+
+_LENGTH = struct.Struct("<Q")
+#: Bytes of JSON; names of bones and materials take far less.
+_LONGEST_HEAD = 1 << 30
+#: Bytes that an array may claim.
+_LARGEST_ARRAY = 1 << 42
+
+
+class BrokenMessage(Exception):
+    """The message ends early, or is malformed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The head of a message; its arrays follow."""
+
+    kind: str
+    value: Any
+    arrays: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]  # name, type and shape
+
+
+def write_message(
+    file: BinaryIO, kind: str, value: Any = None, arrays: Mapping[str, NDArray[Any]] | None = None
+) -> None:
+    """Say one thing, at once."""
+    stored = {name: np.asarray(array, order="C") for name, array in (arrays or {}).items()}
+    shapes = [[name, array.dtype.str, array.shape] for name, array in stored.items()]
+    head = json.dumps([kind, value, shapes]).encode()
+    file.write(_LENGTH.pack(len(head)) + head)
+    for array in stored.values():
+        file.write(array.reshape(-1).view(np.uint8).data)
+    file.flush()
+
+
+def read_message(file: BinaryIO) -> Message:
+    """The head of the next message."""
+    (length,) = _LENGTH.unpack(_exactly(file, _LENGTH.size))
+    if length > _LONGEST_HEAD:
+        raise BrokenMessage
+    try:
+        kind, value, shapes = json.loads(_exactly(file, length))
+        arrays = tuple((str(name), np.dtype(dtype), tuple(map(int, shape))) for name, dtype, shape in shapes)
+    except (ValueError, TypeError) as error:
+        raise BrokenMessage from error
+    for _, dtype, shape in arrays:
+        if dtype.hasobject or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > _LARGEST_ARRAY:
+            raise BrokenMessage
+    return Message(str(kind), value, arrays)
+
+
+def read_array(file: BinaryIO, into: NDArray[Any]) -> NDArray[Any]:
+    """The next array of a message, into the contiguous memory of one of its type and shape."""
+    view = into.reshape(-1).view(np.uint8).data
+    done = 0
+    while done < len(view):
+        n = file.readinto(view[done:])  # type: ignore[attr-defined]
+        if not n:
+            raise BrokenMessage
+        done += n
+    return into
+
+
+def _exactly(file: BinaryIO, n_bytes: int) -> bytes:
+    data = file.read(n_bytes)
+    if len(data) != n_bytes:
+        raise BrokenMessage
+    return data

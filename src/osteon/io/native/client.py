@@ -1,9 +1,9 @@
-"""Libraries of others parse files in a child process: what brings one down, or never comes back, costs one line.
+"""Libraries of others parse files in a child process: a crash or a hang of the library is one line of error.
 
-The client. A child has a limit on its memory, and on the time between two signs of life; both grow with the file.
-Frames come back one after the other into the array where they stay, errors of ours as they are. Answers go through a
-pipe, so no file is left behind, whoever is killed. A child ends with the question, with an error or Ctrl-C here, with
-its parent, and by itself when nobody asks.
+A child has a limit on its memory and on the time between two messages; both grow with the file. Frames are received
+one after the other into the array where they stay, and errors of Osteon are raised again here. Messages go through a
+pipe, so no file is left behind, whichever process is killed. A child ends with the request, with an error or Ctrl-C
+here, with its parent, and by itself when no request arrives.
 """
 
 from __future__ import annotations
@@ -25,21 +25,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core import errors
+from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
+from osteon.core.mesh import Mesh
 from osteon.core.progress import Progress, report_progress
+from osteon.core.sequence import MeshSequence
+from osteon.io.archives.archive import HeldArrays
+from osteon.io.formats.options import ReadRequest
 from osteon.io.load.limits import LARGEST_RATIO, MEMORY, Claims
 from osteon.io.load.source import Source
-from osteon.io.native.child import IDLE
-from osteon.io.native.messages import Arrays, BrokenMessage, Message, read_array, read_message
+from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
+from osteon.io.native.child import IDLE, Arrays, BrokenMessage, Message, read_array, read_message
 
-__all__ = ["Answer", "FrameRoom", "NativeChild", "NativeTask", "Process", "ask_native"]
+__all__ = ["Answer", "FrameRoom", "NativeChild", "NativeTask", "Process", "ask_native", "ask_sequence", "pack_sequence"]
 
 #: Bytes that a library may take for a file of any size, and for each core: its threads reserve what they never use.
 LEAST_MEMORY, CORE_MEMORY = 4 << 30, 128 << 20
 #: Bytes that a pipe holds at once, where that can be set.
 PIPE = 1 << 20
-#: Seconds between the end of what a child says and its own.
+#: Seconds that a child may take to exit after its last message.
 GRACE = 2.0
 
 _START = """
@@ -87,7 +92,7 @@ class FrameRoom:
     frames: Float32 | None = None  # (f,v,3)
     done: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _thread: int = field(default_factory=threading.get_ident)  # that is told how far it is
+    _thread: int = field(default_factory=threading.get_ident)  # that receives progress
 
     def place(self, first: int, total: int, shape: tuple[int, ...]) -> Float32:
         """Where frames (n,v,3) belong."""
@@ -131,7 +136,7 @@ class NativeChild:
     def send(self, request: dict[str, Any]) -> None:
         """A question, whose answer is received later."""
         assert self._process.stdin is not None
-        with suppress(OSError):  # one that has ended is told when the answer is read
+        with suppress(OSError):  # the end of a child is noticed when its answer is read
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
 
@@ -200,8 +205,8 @@ def _error_class(name: str) -> type[OsteonError]:
 def _start_interpreter(task: NativeTask, memory: int) -> Process:
     """A new Python that finds the modules this one finds, but none in the current folder."""
     path = json.dumps([entry for entry in sys.path if entry])
-    asked = [task.module, str(memory), str(task.silence), str(os.getpid()), path]
-    command = [sys.executable, "-P", "-c", _START, *asked]
+    request_fields = [task.module, str(memory), str(task.silence), str(os.getpid()), path]
+    command = [sys.executable, "-P", "-c", _START, *request_fields]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if sys.platform == "linux" and process.stdout is not None:
         import fcntl
@@ -217,7 +222,7 @@ start_process: Callable[[NativeTask, int], Process] = _start_interpreter
 
 @dataclass(slots=True)
 class _Kept:
-    """A child that answered, and may soon be asked about the same file again, by the same thread."""
+    """A child that answered, and may soon get another request about the same file from the same thread."""
 
     child: NativeChild
     path: Path
@@ -241,7 +246,8 @@ def ask_native(
 
     Frames that the child sends are the array `frames` of the answer.
     """
-    child = _kept(task, source.path) or NativeChild(task, source, _size(source.path))
+    size = source.path.stat().st_size if source.path.exists() else 0
+    child = _kept(task, source.path) or NativeChild(task, source, size)
     room = FrameRoom(source, progress)
     answer = child.ask(request | {"path": str(source.path)}, room)
     if keep:
@@ -251,12 +257,6 @@ def ask_native(
         child.end()
     frames: dict[str, NDArray[Any]] = {} if room.frames is None else {"frames": room.frames}
     return Answer(answer.value, answer.arrays | frames)
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):
-        return path.stat().st_size
-    return 0
 
 
 def _kept(task: NativeTask, path: Path) -> NativeChild | None:
@@ -281,3 +281,25 @@ def _end_kept() -> None:
         for kept in _KEPT:
             kept.child.end()
         _KEPT.clear()
+
+
+def pack_sequence(mesh: Mesh, clips: tuple[Clip, ...]) -> tuple[Any, Arrays]:
+    """The answer of a child that has sent its frames."""
+    arrays, header = pack_asset(mesh.asset)
+    return header | {"name": mesh.name, "clips": pack_clips(clips)}, arrays | {"rest": mesh.rest, "faces": mesh.faces}
+
+
+def ask_sequence(task: NativeTask, source: Source, request: ReadRequest) -> MeshSequence:
+    """The sequence that a child reads."""
+    request_fields = {"question": "sequence", "fps": request.options.fps, "clips": list(request.options.clips)}
+    found = ask_native(task, source, request_fields, progress=request.progress)
+    held, header = HeldArrays(source, found.arrays), found.value
+    with damage_named(source):
+        return MeshSequence(
+            held.array("frames"),
+            held.array("faces"),
+            held.array("rest"),
+            unpack_clips(header["clips"]),
+            unpack_asset(held, header),
+            header["name"],
+        )

@@ -1,7 +1,7 @@
 """Poses of a stick skeleton in files: joints, turns, stretches, twists, control lines and pins (docs/poses.md)."""
 
 from osteon.io.poses.load import POSE_SUFFIXES, load_poses
+from osteon.io.poses.pose_json import save_poses
 from osteon.io.poses.pose_set import PoseSet, load_pose_set, save_pose_set
-from osteon.io.poses.write import save_poses
 
 __all__ = ["POSE_SUFFIXES", "PoseSet", "load_pose_set", "load_poses", "save_pose_set", "save_poses"]

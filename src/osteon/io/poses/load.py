@@ -1,4 +1,7 @@
-"""One way in for poses: files of any kind, one after the other, for one skeleton."""
+"""Loading poses: files of any kind, one after the other, joined to one track of a skeleton.
+
+A pose is JSON, a second skeleton with the same bones, or the animation of a rig.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from osteon.core.animation import DEFAULT_FPS, Clip
-from osteon.core.errors import FileFormatError, OptionError
-from osteon.core.pose_track import ControlLine, PoseTrack
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.core.animation import DEFAULT_FPS, Clip, distinct_names
+from osteon.core.arrays import Float64
+from osteon.core.errors import FileFormatError, GeometryError, OptionError
+from osteon.core.kinematics import align_rotations
+from osteon.core.pose_track import ControlLine, LineTrack, PinTrack, PoseTrack
 from osteon.core.sticks import StickSkeleton
+from osteon.core.transforms import nearest_rotation
 from osteon.io.formats.options import LoadOptions
-from osteon.io.load.source import PathLike, Source
-from osteon.io.poses.join import join_tracks
-from osteon.io.poses.other_skeleton import joints_of_pose
+from osteon.io.load.source import PathLike, Source, numbered, quote
 from osteon.io.poses.pose_json import read_pose_json
-from osteon.io.poses.rig_motion import read_rig_poses
-from osteon.io.skeletons.checked_json import read_json
-from osteon.io.skeletons.files import TEXT_FORMATS
-from osteon.io.skeletons.rig_files import RIG_SUFFIXES
+from osteon.io.skeletons.files import RIG_SUFFIXES, TEXT_FORMATS, read_rig_motions
+from osteon.io.skeletons.parsing import LARGEST, nearest_of, read_json
+from osteon.io.skeletons.rig import RigMotion, follow_ends, match_rig
 from osteon.io.skeletons.skeleton_json import holds_skeleton, skeleton_of_json
 
-__all__ = ["POSE_SUFFIXES", "load_poses"]
+__all__ = ["POSE_SUFFIXES", "join_tracks", "joints_of_pose", "load_poses", "read_rig_poses"]
 
 POSE_SUFFIXES = (*TEXT_FORMATS, *RIG_SUFFIXES)
 
@@ -35,7 +41,7 @@ def load_poses(
 ) -> PoseTrack:
     """All poses of all files in order; `fps` overrides theirs, `clips` picks animations of rigs by name (() all).
 
-    Without a skeleton only control lines and pins can be told. Files with one pose each become one clip.
+    Without a skeleton only control lines and pins can be given. Files with one pose each become one clip.
     """
     if isinstance(paths, str) or not len(paths):
         raise OptionError("poses: expected a list of at least one file")
@@ -82,3 +88,148 @@ def _needed(skeleton: StickSkeleton | None, source: Source) -> StickSkeleton:
 def _skeleton_pose(posed: StickSkeleton, skeleton: StickSkeleton | None, source: Source) -> PoseTrack:
     joints = joints_of_pose(posed, _needed(skeleton, source), source)
     return PoseTrack(joints[None], clips=(Clip(source.path.stem, 0, 1, DEFAULT_FPS),))
+
+
+def joints_of_pose(posed: StickSkeleton, skeleton: StickSkeleton, source: Source) -> Float64:
+    """(j,3) the posed joints in the order of `skeleton`; refused with what differs if the bones are others."""
+    order = _order(posed, skeleton, source)
+    number = np.empty(posed.n_joints, np.int32)
+    number[order] = np.arange(len(order))
+    ours = {(min(a, b), max(a, b)): i for i, (a, b) in enumerate(skeleton.bones.tolist())}
+    theirs = {(min(a, b), max(a, b)): i for i, (a, b) in enumerate(number[posed.bones].tolist())}
+    for ends in [*ours, *theirs]:
+        if ends not in theirs:
+            missing = quote(skeleton.bone_name(ours[ends]))
+            raise source.geometry_error(f"is a pose of another skeleton: it has no bone {missing}")
+        if ends not in ours:
+            extra = quote(posed.bone_name(theirs[ends]))
+            raise source.geometry_error(
+                f"is a pose of another skeleton: it has a bone {extra}, {skeleton.name} has not"
+            )
+    out: Float64 = posed.joints[order]
+    return out
+
+
+def _order(posed: StickSkeleton, skeleton: StickSkeleton, source: Source) -> list[int]:
+    """(j,) which joint of the pose each joint of the skeleton is: by name, or in turn if a file only numbers them."""
+    if posed.n_joints != skeleton.n_joints:
+        counts = f"{numbered(posed.n_joints, 'joint')}, {skeleton.name} has {skeleton.n_joints}"
+        raise source.geometry_error(f"is a pose of another skeleton: it has {counts}")
+    number = {name: j for j, name in enumerate(posed.names)}
+    if set(number) != set(skeleton.names) and (_only_numbers(posed) or _only_numbers(skeleton)):
+        return list(range(posed.n_joints))
+    for name in skeleton.names:
+        if name not in number:
+            raise source.geometry_error(
+                f"is a pose of another skeleton: it has no joint {quote(name)}; {nearest_of(name, posed.names)}"
+            )
+    return [number[name] for name in skeleton.names]
+
+
+def _only_numbers(skeleton: StickSkeleton) -> bool:
+    return all(name.removeprefix("joint").isdigit() for name in skeleton.names)
+
+
+def join_tracks(tracks: list[PoseTrack], sources: list[Source], skeleton: StickSkeleton | None) -> PoseTrack:
+    """One after the other: a clip for each clip, but single poses that follow each other are one clip."""
+    if len(tracks) == 1:
+        return tracks[0]
+    joints = np.concatenate([track.joints for track in tracks])
+    n_bones = 0 if skeleton is None else skeleton.n_bones
+    return PoseTrack(
+        joints,
+        cross_scale=_joined([t.cross_scale for t in tracks], [np.ones((t.n_frames, n_bones)) for t in tracks]),
+        twist=_joined([t.twist for t in tracks], [np.zeros((t.n_frames, n_bones, 2)) for t in tracks]),
+        rotations=_joined([t.rotations for t in tracks], [np.zeros((t.n_frames, n_bones, 3, 3)) for t in tracks]),
+        turned=np.concatenate([_turned(t) for t in tracks]),
+        lines=_joined_lines(tracks),
+        pins=_joined_pins(tracks, sources),
+        clips=_joined_clips(tracks),
+        fps=tracks[0].fps,
+    )
+
+
+def _joined(values: list[Float64 | None], otherwise: list[Float64]) -> Float64 | None:
+    """All frames, if some file has values."""
+    if all(value is None for value in values):
+        return None
+    return np.concatenate([o if v is None else v for v, o in zip(values, otherwise, strict=True)])
+
+
+def _turned(track: PoseTrack) -> NDArray[np.bool_]:
+    """(f,) the poses whose rotations are known."""
+    if track.rotations is None:
+        return np.zeros(track.n_frames, bool)
+    return np.ones(track.n_frames, bool) if track.turned is None else track.turned
+
+
+def _joined_lines(tracks: list[PoseTrack]) -> LineTrack:
+    """Every line of every file; where a file does not know it, it rests."""
+    lines: dict[str, ControlLine] = {line.name: line for track in tracks for line in track.lines.lines}
+    rest = np.array([(line.start, line.stop) for line in lines.values()], float).reshape(len(lines), 2, 3)
+    n_frames = sum(track.n_frames for track in tracks)
+    ends = np.tile(rest, (n_frames, 1, 1, 1))
+    scale, twist = np.ones((n_frames, len(lines))), np.zeros((n_frames, len(lines), 2))
+    column = {name: i for i, name in enumerate(lines)}
+    start = 0
+    for track in tracks:
+        now = slice(start, start + track.n_frames)
+        for i, line in enumerate(track.lines.lines):
+            at = column[line.name]
+            ends[now, at], twist[now, at] = track.lines.ends[:, i], track.lines.twist[:, i]
+            scale[now, at] = track.lines.cross_scale[:, i]
+        start = now.stop
+    return LineTrack(tuple(lines.values()), ends, scale, twist)
+
+
+def _joined_pins(tracks: list[PoseTrack], sources: list[Source]) -> PinTrack:
+    first = tracks[0].pins.vertices
+    for track, source in zip(tracks, sources, strict=True):
+        if not np.array_equal(track.pins.vertices, first):
+            raise GeometryError(f"{source}: pins other vertices than {sources[0]}; pin the same vertices in each pose")
+    return PinTrack(first, np.concatenate([track.pins.targets for track in tracks]))
+
+
+def _joined_clips(tracks: list[PoseTrack]) -> tuple[Clip, ...]:
+    clips: list[Clip] = []
+    growing = False  # the last clip is a run of single poses
+    start = 0
+    for track in tracks:
+        single = track.n_frames == 1
+        if single and growing:
+            clips[-1] = replace(clips[-1], name="poses", stop=clips[-1].stop + 1)
+        else:
+            clips += [replace(clip, start=start + clip.start, stop=start + clip.stop) for clip in track.clips]
+        growing = single
+        start += track.n_frames
+    names = distinct_names(clip.name for clip in clips)
+    return tuple(replace(clip, name=name) for clip, name in zip(clips, names, strict=True))
+
+
+def read_rig_poses(path: Path, skeleton: StickSkeleton, options: LoadOptions) -> PoseTrack:
+    """A pose for each frame of each wanted clip, from the first skin that has all joints of the skeleton."""
+    source = Source(path)
+    motions = [follow_ends(motion, skeleton) for motion in read_rig_motions(path, options)]
+    fitting = [m for m in motions if set(skeleton.names) <= set(m.rig.names)]
+    motion = fitting[0] if fitting else max(motions, key=lambda m: len(set(skeleton.names) & set(m.rig.names)))
+    joints, carriers = match_rig(motion.rig, skeleton, source)
+    _check_finite(motion, joints, source)
+    return _follow(motion, skeleton, np.array(joints), np.array(carriers))
+
+
+def _check_finite(motion: RigMotion, joints: list[int], source: Source) -> None:
+    """Name the frame in which the file's numbers grow beyond all bounds."""
+    size = np.abs(motion.transforms).max(axis=(1, 2, 3))
+    reach = max(1.0, float(np.abs(motion.rig.places[joints]).max()))
+    bad = ~(size <= LARGEST / reach)
+    if bad.any():
+        frame = Source(source.path, int(bad.argmax()))
+        raise frame.geometry_error("a joint is moved to a place that is NaN or too large; repair that key")
+
+
+def _follow(motion: RigMotion, skeleton: StickSkeleton, joints: np.ndarray, carriers: np.ndarray) -> PoseTrack:
+    linear, shift = motion.transforms[..., :3], motion.transforms[..., 3]
+    places: Float64 = np.einsum("fjik,jk->fji", linear[:, joints], motion.rig.places[joints]) + shift[:, joints]
+    rotations = nearest_rotation(linear[:, carriers])
+    aligned = align_rotations(skeleton, places, rotations)
+    return PoseTrack(places, rotations=aligned, clips=motion.clips, fps=motion.clips[0].fps)

@@ -14,10 +14,8 @@ from osteon.core.sticks import StickSkeleton
 from osteon.io.formats.format_types import SkeletonFormat
 from osteon.io.load.source import Source, numbered, quote
 from osteon.io.save import GENERATOR, GENERATOR_KEY
-from osteon.io.skeletons.build import FileBone, FileJoint, build_skeleton
-from osteon.io.skeletons.checked_json import JsonValue, read_json
-from osteon.io.skeletons.skel import check_ancestors
-from osteon.io.skeletons.text_lines import nearest_of
+from osteon.io.skeletons.parsing import JsonValue, nearest_of, read_json
+from osteon.io.skeletons.text import FileBone, FileJoint, build_skeleton, check_ancestors
 
 __all__ = ["SKELETON_JSON", "holds_skeleton", "read_skeleton_json", "skeleton_json_text", "skeleton_of_json"]
 
@@ -40,7 +38,7 @@ def holds_skeleton(json_value: JsonValue) -> bool:
 
 
 def skeleton_of_json(json_value: JsonValue) -> StickSkeleton:
-    """The skeleton that an object describes; its root is the first joint (or first without a parent) unless told."""
+    """The skeleton that an object describes; its root is given, or the first joint (without a parent)."""
     fields = json_value.fields(KEYS)
     if "joints" not in fields:
         raise json_value.error('has no \'joints\'; expected a skeleton {"joints": …, "bones": …}')

@@ -1,4 +1,4 @@
-"""What the child is asked about a stage: whether it holds a model, the model, and the frames."""
+"""Requests that the child process answers: whether a stage has a model, the model, and the frames."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 from osteon.io.archives.model_npz import pack_model
 from osteon.io.formats.options import LoadOptions
-from osteon.io.native.child import Outlet
-from osteon.io.native.messages import Arrays
-from osteon.io.native.sequence import pack_sequence
+from osteon.io.native.child import Arrays, Outlet
+from osteon.io.native.client import pack_sequence
 from osteon.io.usd.read.model import read_stage_model, stage_holds_model
 from osteon.io.usd.read.sequence import send_stage_frames
 from osteon.io.usd.stage import load_pxr
@@ -18,12 +17,12 @@ __all__ = ["answer", "prepare"]
 
 
 def prepare() -> None:
-    """Loads the library, before the clock and the limits begin."""
+    """Load the library, before the limits of time and memory apply."""
     load_pxr(Path("stage.usd"))
 
 
 def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
-    """What `client.py` requests, in plain values and arrays."""
+    """The answer to a request of `client.py`, as JSON and arrays."""
     path, question = Path(request["path"]), request["question"]
     if question == "holds":
         return stage_holds_model(path, outlet), {}

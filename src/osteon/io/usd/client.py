@@ -1,20 +1,18 @@
-"""Reading USD from this side: a child parses the stage, what it says becomes a model or a sequence."""
+"""Reading USD: a child process parses the stage, and its answer becomes a model or a sequence."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import HeldArrays
 from osteon.io.archives.model_npz import unpack_model
-from osteon.io.formats.optional_packages import find_extra
+from osteon.io.formats.format_types import find_extra
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
 from osteon.io.load.source import Source
 from osteon.io.metadata.asset import damage_named
-from osteon.io.native.client import NativeTask, ask_native
-from osteon.io.native.sequence import ask_sequence
+from osteon.io.native.client import NativeTask, ask_native, ask_sequence
 from osteon.io.usd.stage import check_head
 
 __all__ = ["holds_usd_model", "read_usd", "read_usd_model"]
@@ -23,14 +21,15 @@ USD_TASK = NativeTask("USD", "osteon.io.usd.child")
 
 
 def holds_usd_model(path: Path) -> bool:
-    """Whether a mesh of the stage is skinned."""
+    """Whether the stage has a skinned mesh."""
     return bool(ask_native(USD_TASK, _checked(path), {"question": "holds"}, keep=True).value)
 
 
 def read_usd_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:
     """The model that Osteon wrote, or what the first SkelRoot of the stage shows."""
     source = _checked(path)
-    found = ask_native(USD_TASK, source, {"question": "model", **_asked(options)})
+    request = {"question": "model", "fps": options.fps, "clips": list(options.clips)}
+    found = ask_native(USD_TASK, source, request)
     with damage_named(source):
         return unpack_model(HeldArrays(source, found.arrays), found.value)
 
@@ -41,12 +40,8 @@ def read_usd(path: Path, request: ReadRequest) -> MeshSequence:
 
 
 def _checked(path: Path) -> Source:
-    """The file, if it looks like USD and there is something to read it with."""
+    """The file, if it has a header of USD and the library is installed."""
     source = Source(path)
     check_head(source)
     find_extra("pxr", "usd", path)
     return source
-
-
-def _asked(options: LoadOptions) -> dict[str, Any]:
-    return {"fps": options.fps, "clips": list(options.clips)}

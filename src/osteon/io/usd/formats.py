@@ -1,9 +1,8 @@
-"""USD for the registries."""
+"""Entries of USD for the registries of formats."""
 
 from __future__ import annotations
 
-from osteon.io.formats.format_types import ModelFormat, SequenceFormat, WhenCalled
-from osteon.io.formats.optional_packages import Extra
+from osteon.io.formats.format_types import Extra, ModelFormat, SequenceFormat, WhenCalled
 
 __all__ = ["USD", "USD_MODELS"]
 

@@ -34,26 +34,26 @@ from osteon.io.two_nodes import NodeTracks, orient_joints, split_transforms
 __all__ = ["FINE", "JointTracks", "build_joints", "distinct_identifiers", "join_bones", "joint_influences"]
 
 
-#: The part of a bone's weight that its fine joint takes.
+#: The fraction of a bone's weight that its fine joint has.
 FINE = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True)
 class JointTracks:
-    """Joints in the order of the file, and how they move."""
+    """Joints in the order of the file, and their motion."""
 
-    paths: tuple[str, ...]  # names from the root down, parted by /
+    paths: tuple[str, ...]  # names from the root to the joint, separated by /
     world_from_joint: Float64  # (j,3,4) bind pose
     parent_from_joint: Float64  # (j,3,4) rest pose
     translations: Float32  # (f,j,3)
     rotations: Float32  # (f,j,4) x y z w
     scales: np.ndarray  # (f,j,3) float16
-    of_bone: Int32  # (b,) the joint that carries a bone
-    fine_of_bone: Int32  # (b,) the joint that carries the rest of it, -1 if none is needed
+    of_bone: Int32  # (b,) the joint of each bone
+    fine_of_bone: Int32  # (b,) its fine joint, -1 if none is needed
 
 
 def distinct_identifiers(names: list[str], otherwise: str) -> list[str]:
-    """The names as USD allows them: letters, digits and _, each unique."""
+    """The names as unique identifiers of USD: letters, digits and _."""
     taken: dict[str, None] = {}
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or otherwise
@@ -65,7 +65,7 @@ def distinct_identifiers(names: list[str], otherwise: str) -> list[str]:
 
 
 def join_bones(joints: JointTracks, parents: Int32) -> Float64:
-    """(f,b,3,4) posed_from_rest of the bones, as the joints play it; `parents (j,)` come before their children."""
+    """(f,b,3,4) posed_from_rest of the bones from their joints; `parents (j,)` come before their children."""
     local = np.concatenate(
         [
             matrices_from_quaternions(joints.rotations) * joints.scales.astype(np.float64)[..., None, :],
@@ -81,9 +81,9 @@ def join_bones(joints: JointTracks, parents: Int32) -> Float64:
     return np.asarray(np.where(has_fine, (1 - FINE) * main + FINE * fine, main))
 
 
-#: What half precision may move a vertex by, as part of the diagonal.
+#: Displacement of a vertex by half precision that is allowed, as a fraction of the diagonal.
 TOLERANCE = 2e-6
-#: Scales this near to one are a rigid bone's, stored in float32.
+#: Scales that differ from one by less belong to a rigid bone, stored in float32.
 UNIT = 3e-6
 LARGEST_HALF = float(np.finfo(np.float16).max)
 
@@ -91,12 +91,12 @@ LARGEST_HALF = float(np.finfo(np.float16).max)
 def build_joints(model: SkinnedModel) -> JointTracks:
     """All joints that the bones of `model` need."""
     transforms = model.track.transforms.astype(np.float64)
-    # As far as float32 can hold a rotation; a scale that the rig carries must be written.
+    # Within the precision of rotations in float32; a scale of the whole rig must be written.
     rigid = bone_type_of(transforms, 2 * UNIT) == "rigid" and scale_of_bones(transforms) == 1
     if rigid and model.skeleton is not None and len(model.skeleton.names) == model.n_bones:
         return _tree_of_joints(model, transforms)
     bind = identity(model.n_bones)
-    bind[..., 3] = _pivots(model)
+    bind[..., 3] = _centres(model)
     along_axes = np.zeros(model.n_bones, bool)
     if not rigid:
         bind, along_axes = orient_joints(bind, transforms)
@@ -105,7 +105,7 @@ def build_joints(model: SkinnedModel) -> JointTracks:
     tracks = _rigid_tracks(world, set(starts)) if rigid else split_transforms(world, starts, known=along_axes)
     if np.abs(tracks.scales).max(initial=0) > LARGEST_HALF / 2:
         raise GeometryError(f"a bone scales by {np.abs(tracks.scales).max():.3g}; USD holds scales up to 32752")
-    return _row_of_joints(model, tracks, bind)
+    return _joints_without_parents(model, tracks, bind)
 
 
 def _rigid_tracks(world: Float64, begins: set[int]) -> NodeTracks:
@@ -116,34 +116,38 @@ def _rigid_tracks(world: Float64, begins: set[int]) -> NodeTracks:
     return NodeTracks(world[..., 3], rotations, np.ones((*world.shape[:2], 3)), still, np.zeros(world.shape[1], bool))
 
 
-def _pivots(model: SkinnedModel) -> Float64:
-    """(b,3) the middle of what each bone moves, by weight; the middle of the mesh for a bone without weights."""
+def _centres(model: SkinnedModel) -> Float64:
+    """(b,3) weighted mean of each bone's vertices; the mean of the mesh for a bone without weights."""
     weights = model.skin.dense(model.n_bones)
     rest = model.rest.astype(np.float64)
     total = weights.sum(axis=0)
-    middle = weights.T @ rest / np.where(total > 0, total, 1)[:, None]
-    return np.asarray(np.where((total > 0)[:, None], middle, rest.mean(axis=0)))
+    mean = weights.T @ rest / np.where(total > 0, total, 1)[:, None]
+    return np.asarray(np.where((total > 0)[:, None], mean, rest.mean(axis=0)))
 
 
 def _tree_of_joints(model: SkinnedModel, transforms: Float64) -> JointTracks:
-    """Rigid bones in the tree of the skeleton, one joint each, in the same order."""
+    """Rigid bones in the hierarchy of the skeleton, one joint each, in the same order."""
     assert model.skeleton is not None
     bind = model.skeleton.world_from_joint.astype(np.float64)
     bind = np.concatenate([nearest_rotation(bind[..., :3]), bind[..., 3:]], axis=-1)
     parents = model.skeleton.parents
-    above = np.concatenate([bind, identity(1)])[parents]  # -1 takes the identity at the end
+    parent_bind = np.concatenate([bind, identity(1)])[parents]  # -1 selects the identity at the end
     moved = compose(transforms, bind)
     moved = np.concatenate([nearest_rotation(moved[..., :3]), moved[..., 3:]], axis=-1)
-    above_moved = np.concatenate([moved, np.broadcast_to(identity(1), (len(moved), 1, 3, 4))], axis=1)[:, parents]
-    local = compose(invert(above_moved), moved)
+    parent_moved = np.concatenate([moved, np.broadcast_to(identity(1), (len(moved), 1, 3, 4))], axis=1)[:, parents]
+    local = compose(invert(parent_moved), moved)
     rotations = quaternions_from_matrices(local[..., :3])
     keep_hemisphere(rotations, {clip.start for clip in model.clips}, upright=False)
-    order = _parents_first(parents)
-    paths = _tree_paths(model.skeleton.names, parents)
+    order = np.arange(len(parents))
+    if (parents >= order).any():  # UsdSkel requires parents before their children
+        order = np.array(parents_first(parents.tolist()))
+    paths = distinct_identifiers(list(model.skeleton.names), "joint")
+    for j in parents_first(parents.tolist()):
+        paths[j] = paths[j] if parents[j] < 0 else f"{paths[parents[j]]}/{paths[j]}"
     return JointTracks(
         tuple(paths[j] for j in order),
         bind[order],
-        compose(invert(above), bind)[order],
+        compose(invert(parent_bind), bind)[order],
         local[:, order][..., 3].astype(np.float32),
         rotations[:, order].astype(np.float32),
         np.ones((*local.shape[:2], 3), np.float16),
@@ -152,30 +156,14 @@ def _tree_of_joints(model: SkinnedModel, transforms: Float64) -> JointTracks:
     )
 
 
-def _parents_first(parents: Int32) -> np.ndarray:
-    """(j,) the joints in an order that UsdSkel accepts; their own if it is one."""
-    if (parents < np.arange(len(parents))).all():
-        return np.arange(len(parents))
-    return np.array(parents_first(parents.tolist()))
-
-
-def _tree_paths(names: tuple[str, ...], parents: Int32) -> list[str]:
-    plain = distinct_identifiers(list(names), "joint")
-
-    def path(j: int) -> str:
-        return plain[j] if parents[j] < 0 else f"{path(int(parents[j]))}/{plain[j]}"
-
-    return [path(j) for j in range(len(plain))]
-
-
-def _row_of_joints(model: SkinnedModel, tracks: NodeTracks, bind: Float64) -> JointTracks:
-    """Bones side by side: for each its joint, the child that turns it back, and both again if it needs a fine one."""
+def _joints_without_parents(model: SkinnedModel, tracks: NodeTracks, bind: Float64) -> JointTracks:
+    """Bones without parents: for each its joint, the child for V', and both again if it needs a fine one."""
     high = tracks.scales.astype(np.float16)
     rest = tracks.scales - high
     fine = _needs_fine(model, np.abs(rest).max(axis=(0, 2)), bind[..., 3])
     low = (high + rest / FINE).astype(np.float16)
     names = distinct_identifiers(list(model.track.names), "bone")
-    joints = _Row(tracks, bind)
+    joints = _JointList(tracks, bind)
     of_bone, of_fine = np.empty(model.n_bones, np.int32), np.full(model.n_bones, -1, np.int32)
     for b, name in enumerate(names):
         of_bone[b] = joints.add(b, name, high[:, b])
@@ -184,8 +172,8 @@ def _row_of_joints(model: SkinnedModel, tracks: NodeTracks, bind: Float64) -> Jo
     return joints.done(of_bone, of_fine)
 
 
-class _Row:
-    """Joints that are added one by one."""
+class _JointList:
+    """Joints that are appended one by one."""
 
     def __init__(self, tracks: NodeTracks, bind: Float64) -> None:
         self._tracks, self._bind = tracks, bind
@@ -194,7 +182,7 @@ class _Row:
         self._scales: list[np.ndarray] = []
 
     def add(self, bone: int, name: str, scales: np.ndarray) -> int:
-        """The number of the joint that vertices hang on."""
+        """Append the joints of a bone; returns the index of the one that vertices follow."""
         while name in self._paths:
             name += "_"
         self._paths.append(name)
@@ -211,15 +199,14 @@ class _Row:
         child = np.array([is_child for _, is_child in self._bones])
         tracks = self._tracks
         place = self._bind[bone]
-        nowhere = np.where(child[:, None], 0.0, 1.0)
         rest = np.where(child[:, None, None], identity(1), place)
-        turns = np.where(child[:, None], tracks.child_rotations[:, bone], tracks.rotations[:, bone])
+        rotations = np.where(child[:, None], tracks.child_rotations[:, bone], tracks.rotations[:, bone])
         return JointTracks(
             tuple(self._paths),
             place,
             rest,
-            (tracks.translations[:, bone] * nowhere).astype(np.float32),
-            turns.astype(np.float32),
+            (tracks.translations[:, bone] * np.where(child[:, None], 0.0, 1.0)).astype(np.float32),
+            rotations.astype(np.float32),
             np.stack(self._scales, axis=1),
             of_bone,
             of_fine,
@@ -227,14 +214,14 @@ class _Row:
 
 
 def _needs_fine(model: SkinnedModel, rounding: Float64, pivots: Float64) -> np.ndarray:
-    """(b,) whether rounding the scales of a bone by as much as (b,) moves one of its vertices too far."""
+    """(b,) whether `rounding (b,)` of the scales of a bone moves one of its vertices too far."""
     rest = model.rest.astype(np.float64)
     reach = np.zeros(model.n_bones)
     for k in range(model.skin.n_influences):
         bones = model.skin.bones[:, k]
         np.maximum.at(reach, bones, np.abs(model.skin.weights[:, k]) * np.linalg.norm(rest - pivots[bones], axis=1))
     diagonal = np.linalg.norm(np.ptp(rest, axis=0))
-    # Each influence gets an equal share of what may be lost.
+    # Each influence gets an equal share of the tolerance.
     return np.asarray(rounding * reach * max(1, model.skin.n_influences) > TOLERANCE * diagonal)
 
 

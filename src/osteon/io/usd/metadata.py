@@ -41,13 +41,13 @@ __all__ = [
 
 METADATA_KEY = "osteon"
 VERSION = 1
-#: What metadata raise that no longer fit their stage, because another program changed it.
+#: Errors from metadata that do not match their stage, because another program changed it.
 MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, GeometryError)
 PRIMITIVES = "userProperties:primitiveOfTriangle"
 
 
 def pack_metadata(source: SkinnedModel | MeshSequence, joints: JointTracks | None = None) -> dict[str, Any]:
-    """All that USD has no place for."""
+    """The data of a model or sequence that USD has no place for."""
     metadata: dict[str, Any] = {
         "version": VERSION,
         "name": source.name,
@@ -61,7 +61,7 @@ def pack_metadata(source: SkinnedModel | MeshSequence, joints: JointTracks | Non
     if source.asset.faceted:
         metadata["faceted"] = True
     elif source.asset.normals is not None:
-        metadata["normals"] = True  # else they are the smooth ones of the rest pose
+        metadata["normals"] = True  # absent: they are the smooth ones of the rest pose
     if isinstance(source, SkinnedModel) and joints is not None:
         metadata |= {
             "bone_type": source.track.bone_type,
@@ -88,7 +88,7 @@ def write_metadata(pxr: Any, root: Any, mesh: Any, metadata: dict[str, Any], ass
 
 
 def read_metadata(stage: Any) -> dict[str, Any]:
-    """The metadata; empty for a stage of others, or of a later release."""
+    """The metadata; empty for a stage that another program or a later release wrote."""
     root = stage.GetDefaultPrim()
     stored = root.GetCustomDataByKey(METADATA_KEY) if root else None
     try:
@@ -99,7 +99,7 @@ def read_metadata(stage: Any) -> dict[str, Any]:
 
 
 def clips_of_metadata(metadata: dict[str, Any]) -> tuple[Clip, ...]:
-    """The table of clips; empty if it makes no sense."""
+    """The table of clips; empty if it is invalid."""
     try:
         clips = unpack_clips(metadata.get("clips", []))
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -132,16 +132,16 @@ def restore_asset(asset: Asset, metadata: dict[str, Any], mesh: Any) -> Asset:
     return replace(asset, materials=whole, triangle_material=table[asset.triangle_material])
 
 
-def _named(pictures: dict[TextureRole, Image], names: dict[TextureRole, str]) -> tuple[tuple[TextureRole, Image], ...]:
-    """The pictures that are there, under their own names and in their own order."""
-    return tuple((role, replace(pictures[role], name=str(names[role]))) for role in names if role in pictures)
+def _named(images: dict[TextureRole, Image], names: dict[TextureRole, str]) -> tuple[tuple[TextureRole, Image], ...]:
+    """The images that exist, with their stored names and in their stored order."""
+    return tuple((role, replace(images[role], name=str(names[role]))) for role in names if role in images)
 
 
 PREFIX = "userProperties:"
 
 
 def store_arrays(pxr: Any, mesh: Any, owner: str, kind: str, arrays: Arrays) -> dict[str, Any]:
-    """Write arrays, number after number, whole ones as integers, others as float32; what the metadata say of them."""
+    """Write arrays as flat attributes of integers or float32; returns their entry for the metadata."""
     types = pxr.Sdf.ValueTypeNames
     for name, array in arrays.items():
         flat, whole = np.ascontiguousarray(array).reshape(-1), array.dtype.kind in "iu"
@@ -154,7 +154,7 @@ def store_arrays(pxr: Any, mesh: Any, owner: str, kind: str, arrays: Arrays) -> 
 
 
 def read_stored_arrays(mesh: Any, owner: str, stored: dict[str, Any]) -> tuple[str, Arrays]:
-    """The kind and the arrays that the metadata speak of; raises what numbers raise that do not fit."""
+    """The kind and the arrays of an entry of the metadata; raises one of MISFITS if they do not match."""
     arrays = {str(name): _stored_array(mesh, f"{owner}:{name}", shape) for name, shape in stored["shapes"].items()}
     return str(stored["kind"]), arrays
 
@@ -175,13 +175,10 @@ _KINDS = {method: kind for kind, method in SKINNING_METHODS.items()}
 
 
 def as_bound(pxr: Any, mesh: Any, model: SkinnedModel) -> SkinnedModel:
-    """The linear blend as the mesh says that it is blended; bones that a deformer cannot blend stay linear."""
-    kind = _KINDS.get(_skinning_method(pxr, mesh), CLASSIC)
+    """The model with the deformer of the mesh's skinning method; bones that it cannot blend stay linear."""
+    method = pxr.UsdSkel.BindingAPI(mesh.GetPrim()).GetSkinningMethodAttr().Get()
+    kind = _KINDS.get(str(method or ""), CLASSIC)
     if kind == CLASSIC or bone_type_of(model.track.transforms) != "rigid":
         return model
     skin = model.skin
     return model.with_character(deformer=restore_deformer(kind, {"bones": skin.bones, "weights": skin.weights}))
-
-
-def _skinning_method(pxr: Any, mesh: Any) -> str:
-    return str(pxr.UsdSkel.BindingAPI(mesh.GetPrim()).GetSkinningMethodAttr().Get() or "")

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from osteon.core.asset import Asset, Image
-from osteon.io.formats.optional_packages import load_extra
+from osteon.io.formats.format_types import load_extra
 from osteon.io.load.source import Source, inside, quote
-from osteon.io.meshes.pictures import picture_name
+from osteon.io.meshes.mtl import picture_name
 from osteon.io.native.child import Outlet
 from osteon.io.save.atomic import atomic_file, named_path, scratch_folder, written_path
 
@@ -55,8 +55,8 @@ def load_pxr(path: Path) -> Any:
 
 @contextmanager
 def _quiet(pxr: Any) -> Iterator[None]:
-    """What USD would print is dropped. Never while a file of others is read: with this, USD waits for itself forever
-    on some damaged ones; the child prints to nowhere anyway.
+    """Discard what USD would print. Not for reading: with this, USD deadlocks on some damaged files; the output of the
+    child process is discarded anyway.
     """
     delegate = pxr.UsdUtils.CoalescingDiagnosticDelegate()
     try:
@@ -67,31 +67,31 @@ def _quiet(pxr: Any) -> Iterator[None]:
 
 @contextmanager
 def _reading(pxr: Any, source: Source) -> Iterator[None]:
-    """What USD raises, or what values that contradict each other cause, becomes one line that names the file."""
+    """Turn errors of USD, and errors from inconsistent values, into one line that names the file."""
     try:
-        # Numbers that grow beyond all bounds are refused where they are used.
+        # Overflows are refused where the numbers are used.
         with source.naming(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield
     except pxr.Tf.ErrorException as error:
         raise source.format_error(f"cannot be read as USD ({_reason(error)}); export it again") from error
     except (RuntimeError, LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise source.format_error("its values do not fit together, it is damaged; export it again") from error
+        raise source.format_error("its values are inconsistent, it is damaged; export it again") from error
 
 
 def _reason(error: Exception) -> str:
-    """The first complaint of USD, without its own source lines and without paths."""
+    """The first message of USD, without its source lines and without paths."""
     try:
         text = str(error)
     except UnicodeDecodeError:  # it quotes the bytes of the file
-        return "it holds bytes that are no text"
-    said = re.search(r": '(.*)", text) or re.search(r"(\S.*)", text)
-    line = re.sub(r"@?(/[^\s@':]+)+@?:?", "", said[1] if said else "no reason given").strip().strip("'")
+        return "it has text that is not UTF-8"
+    message = re.search(r": '(.*)", text) or re.search(r"(\S.*)", text)
+    line = re.sub(r"@?(/[^\s@':]+)+@?:?", "", message[1] if message else "no reason given").strip().strip("'")
     return quote(line).strip("'\"") or "no reason given"
 
 
 @contextmanager
 def open_stage(path: Path, outlet: Outlet) -> Iterator[tuple[Any, Any]]:
-    """The modules of USD and the composed stage; only in a child, for the library may fail on a damaged file."""
+    """The modules of USD and the composed stage; only in a child process, as the library may crash."""
     source = Source(path)
     pxr = load_pxr(path)
     with _reading(pxr, source):
@@ -104,7 +104,7 @@ def open_stage(path: Path, outlet: Outlet) -> Iterator[tuple[Any, Any]]:
 
 
 def check_head(source: Source) -> None:
-    """Refuse what does not begin as its suffix says, before the library is let at it."""
+    """Refuse a file whose first bytes do not match its suffix, before the library reads it."""
     with source.open() as file:
         head = file.read(8)
     if not head:
@@ -112,13 +112,13 @@ def check_head(source: Source) -> None:
     found = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "unknown")
     allowed = KINDS.get(source.path.suffix.lower(), tuple(MAGIC.values()))
     if found not in allowed:
-        raise source.format_error(f"is not a USD file of the kind its suffix says; it begins with {quote(head)}")
+        raise source.format_error(f"is not a USD file of the kind that its suffix names; it begins with {quote(head)}")
     if found == "package" and not zipfile.is_zipfile(source.path):
-        raise source.format_error("is cut off: the list of its contents is missing; export it again")
+        raise source.format_error("is truncated: the list of its contents is missing; export it again")
 
 
 def _open_layer(pxr: Any, identifier: str, source: Source, outlet: Outlet) -> Any:
-    """The layer as it is on disk now, even if a former one is still in memory."""
+    """The layer as it is on disk now, even if an older version is still in memory."""
     outer = Path(pxr.Ar.SplitPackageRelativePathOuter(identifier)[0] or identifier)
     outlet.alive(outer.stat().st_size if outer.is_file() else 0)
     held = pxr.Sdf.Layer.Find(identifier)
@@ -126,14 +126,14 @@ def _open_layer(pxr: Any, identifier: str, source: Source, outlet: Outlet) -> An
         held.Reload(True)
     layer = held or pxr.Sdf.Layer.FindOrOpen(identifier)
     if layer is None and identifier == str(source.path.resolve()):
-        raise source.format_error("cannot be read as USD, it is cut off or damaged; export it again")
+        raise source.format_error("cannot be read as USD, it is truncated or damaged; export it again")
     if layer is None:
         raise source.format_error(f"refers to {quote(Path(identifier).name)}, which cannot be opened")
     return layer
 
 
 def _check_layers(pxr: Any, root: Any, source: Source, outlet: Outlet) -> None:
-    """Refuse a stage that would read beyond the folder of its file."""
+    """Refuse a stage that would read files outside its folder."""
     folder = source.path.resolve().parent
     waiting, seen = [root], {root.identifier}
     while waiting:
@@ -170,7 +170,7 @@ def _refuse_value_clips(pxr: Any, layer: Any, source: Source) -> None:
 
 
 def save_stage(pxr: Any, stage: Any, path: Path, files: dict[str, bytes]) -> None:
-    """Write a stage that lives in memory; `files` are what it refers to, by address: in a package, or beside it."""
+    """Write a stage in memory, and `files` that it refers to, by asset path: in a package, or beside it."""
     source = Source(path)
     try:
         with _quiet(pxr):
@@ -198,34 +198,33 @@ def _export(pxr: Any, layer: Any, path: Path, files: dict[str, bytes]) -> bool:
 
 
 PACKAGE = ".usdz"
-#: Letters of the sum; two different pictures share them once in 10^14.
+#: Digits of the checksum; two different images have the same ones with a probability of 1 in 10^14.
 SUM = 12
 
 
 def picture_names(asset: Asset, path: Path) -> dict[Image, str]:
-    """Every picture once, with the address that the stage at `path` has for it; none without coordinates."""
+    """The asset path in the stage at `path` of every image; empty for a mesh without texture coordinates."""
     if asset.uvs is None:
         return {}
     images = dict.fromkeys(image for material in asset.materials for _, image in material.textures)
     named = {image: picture_name(image, f"image_{i}") for i, image in enumerate(images)}
     if path.suffix.lower() == PACKAGE:
         return {image: f"textures/{name}" for image, name in named.items()}
-    # Brackets and the like mean something in an address of USD.
+    # Brackets and some other characters have a meaning in an asset path.
     folder = re.sub(r"[^\w. -]+", "-", named_path(path).stem) + "_textures"
-    return {image: f"./{folder}/{_with_sum(name, image)}" for image, name in named.items()}
-
-
-def _with_sum(name: str, image: Image) -> str:
-    stem, dot, suffix = name.rpartition(".")
-    return f"{stem}-{hashlib.sha256(image.data).hexdigest()[:SUM]}{dot}{suffix}"
+    found = {}
+    for image, name in named.items():
+        stem, dot, suffix = name.rpartition(".")
+        found[image] = f"./{folder}/{stem}-{hashlib.sha256(image.data).hexdigest()[:SUM]}{dot}{suffix}"
+    return found
 
 
 def write_pictures(folder: Path, files: dict[str, bytes]) -> None:
-    """Files below `folder` by their addresses; those that are there already are left alone."""
+    """Write files by their paths relative to `folder`; identical ones that exist are left unchanged."""
     for address, data in files.items():
         target = folder / address
-        there = written_path(target)
-        if there.is_file() and there.read_bytes() == data:
+        existing = written_path(target)
+        if existing.is_file() and existing.read_bytes() == data:
             continue
         with atomic_file(target) as temporary:
             temporary.write_bytes(data)

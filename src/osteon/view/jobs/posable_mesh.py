@@ -182,7 +182,7 @@ class OwnSkin:
 
     def pose_json(self, track: PoseTrack) -> dict[str, object]:
         """The pose as joint rotations, which `osteon pose MODEL POSE` reads."""
-        from osteon.io.poses.write import poses_as_json
+        from osteon.io.poses.pose_json import poses_as_json
 
         return poses_as_json(bones_alone(track), self.sticks.sticks)
 

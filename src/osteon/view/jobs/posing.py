@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
 from osteon.core.character import Arrays
@@ -85,7 +84,8 @@ def pose_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progre
             arrays[f"{method}_measure"] = values
     build = NO_SEGMENTS if poser is None else mesh.build
     if poser is not None and request.build != build:
-        arrays["segments"] = _segments(poser)
+        group = poser.groups.group  # a bone, or a control line, that moves each triangle
+        arrays["segments"] = np.where(group == poser.groups.count - 1, OUTLIER, group).astype(np.uint16)
     with Path(out).open("wb") as file:
         file.writelines(pack_pieces({"kind": "pose", "methods": methods, "build": build}, arrays))
     return {"methods": list(methods)}
@@ -93,7 +93,7 @@ def pose_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progre
 
 def save_mesh(files: PoseFiles, request: PoseRequest, out: str, progress: Progress) -> dict[str, Any]:
     """Write the posed mesh as OBJ."""
-    from osteon.io.meshes.obj_write import ObjWriter
+    from osteon.io.meshes.obj import ObjWriter
 
     mesh = posable_mesh(files)
     posed = _posed(mesh, _poser(mesh, request, progress), _track(mesh, request), request.methods[0])
@@ -135,12 +135,6 @@ def _skin_of(mesh: PosableMesh) -> OwnSkin:
     if mesh.skin is None:
         raise GeometryError("this has no skin with its own skeleton; pose it by simplex or ssd")
     return mesh.skin
-
-
-def _segments(poser: Poser) -> NDArray[np.uint16]:
-    """(t,) the bone or control line that moves each triangle, bones first; 65535 for none."""
-    group = poser.groups.group
-    return np.where(group == poser.groups.count - 1, OUTLIER, group).astype(np.uint16)
 
 
 def _posed(mesh: PosableMesh, poser: Poser | None, track: PoseTrack, method: str) -> Float64:

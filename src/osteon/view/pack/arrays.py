@@ -18,7 +18,7 @@ from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.topology import weld_points
 from osteon.io.metadata.baked import table_arrays
-from osteon.io.skeletons.rig_files import tips_of_joints
+from osteon.io.skeletons.files import tips_of_joints
 from osteon.view.pack.schema import OUTLIER, SLOTS
 
 __all__ = [
@@ -94,7 +94,9 @@ def joint_arrays(model: SkinnedModel) -> Arrays:
 def deformer_arrays(deformer: Deformer) -> Arrays:
     """The arrays of a deformer by name, without bones and weights that equal the slots of every model."""
     arrays = family_arrays(deformer)
-    in_slots = {"bones", "weights"} if _is_skin(arrays) else set[str]()
+    # The slots are sorted: other arrays per slot would not match them.
+    is_skin = set(arrays) == {"bones", "weights"} and arrays["bones"].ndim == 2
+    in_slots = {"bones", "weights"} if is_skin else set[str]()
     return {name: array for name, array in arrays.items() if name not in in_slots}
 
 
@@ -129,11 +131,6 @@ def _columns(name: str, array: NDArray[np.generic], columns: slice) -> NDArray[n
 def family_arrays(family: Deformer | Displacement) -> Arrays:
     """The arrays of a deformer or displacement by name, as 32-bit numbers."""
     return {name: _as_32_bit(array) for name, array in family.arrays().items()}
-
-
-def _is_skin(arrays: Arrays) -> bool:
-    """Whether a deformer has one weight per bone and nothing else: the slots are sorted, other arrays are not."""
-    return set(arrays) == {"bones", "weights"} and arrays["bones"].ndim == 2
 
 
 def _as_32_bit(array: NDArray[np.generic]) -> NDArray[np.generic]:

@@ -197,7 +197,7 @@ class Page {
     const files = given.filter((file) => !lights.includes(file));
     if (lights.length) this.lightBy(lights[0]);
     if (!files.length) return undefined;
-    if (mode !== "server") return fail("This page has no program behind it that could read files: only a picture of light (.hdr) can be dropped on it.");
+    if (mode !== "server") return fail("This page has no server that could read files: only a panorama of light (.hdr) can be dropped on it.");
     const open = () => this.opener.open(files);
     if (files.length !== 1 || !store.state.pack || !isSkeleton(files[0].name)) return open();
     // A file that may also be a mesh is opened if it has no skeleton for this one.
@@ -230,7 +230,7 @@ class Page {
     document.title = `${name}, Osteon`;
     canvas.setAttribute(
       "aria-label",
-      `Mesh of ${name}. Drag or Shift with the arrow keys turns it, Enter reads the point in the middle.`,
+      `Mesh of ${name}. Drag or Shift with the arrow keys orbits it, Enter reads the point in the middle.`,
     );
   }
 

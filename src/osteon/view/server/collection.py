@@ -20,7 +20,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
-from osteon.io.comparisons.summary import ComparedModel
+from osteon.io.comparisons import ComparedModel
 from osteon.io.load.source import numbered
 from osteon.view.pack.model_pack import Evidence, write_pack
 from osteon.view.pack.poses import check_use, holds_poses, load_poses_of
@@ -136,8 +136,11 @@ def prepare_item(
 ) -> Item:
     """Read a model or a sequence, and the source to compare it with, and write its pack."""
     shown = named_after_file(load_shown(inputs, progress), inputs[0])
-    if skeleton is not None:
-        _check_skeleton(skeleton, shown)
+    if skeleton is not None:  # refused before anything is served
+        from osteon.io.skeletons import load_skeleton
+        from osteon.view.jobs.posable_mesh import check_place
+
+        check_place(load_skeleton(skeleton), shown.rest.astype(np.float64), skeleton)
     if isinstance(shown, MeshSequence):
         if source:
             raise OptionError(f"{inputs[0]}: is a sequence; a source is compared with a model, so name the model first")
@@ -149,9 +152,11 @@ def prepare_item(
         check_use(shown, known, source[0])
         write_pack(pack, shown, Evidence(levels=levels_of(shown, inputs[0]), poses=known))
         return Item(item_id, shown.name, "model", pack, inputs=inputs, skeleton=skeleton)
-    compared = _load_source(source, shown, progress) if source else None
-    labels = find_clusters(compared, progress) if clusters and compared is not None else None
-    frames = None if compared is None else compared.source
+    frames, labels = None, None
+    if source:
+        compared = load_sequence(list(source), progress=progress)
+        check_source(compared, source[0], shown)
+        frames, labels = compared.source, find_clusters(compared, progress) if clusters else None
     names = target_names(shown, inputs[0])
     write_pack(pack, shown, Evidence(frames, clusters=labels, levels=levels_of(shown, inputs[0]), target_names=names))
     return Item(item_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
@@ -177,33 +182,17 @@ def load_shown(inputs: Sequence[str], progress: Progress | None = None) -> Skinn
     return load_sequence(list(inputs), progress=progress)
 
 
-def _check_skeleton(file: str, shown: SkinnedModel | MeshSequence) -> None:
-    """Refuse a skeleton that cannot be read, or does not fit this mesh, before anything is served."""
-    from osteon.io.skeletons import load_skeleton
-    from osteon.view.jobs.posable_mesh import check_place
-
-    check_place(load_skeleton(file), shown.rest.astype(np.float64), file)
-
-
-def _load_source(inputs: Inputs, model: SkinnedModel, progress: Progress | None) -> MeshSequence:
-    """The frames that a model should reproduce."""
-    source = load_sequence(list(inputs), progress=progress)
-    check_source(source, inputs[0], model)
-    return source
-
-
 def check_source(source: MeshSequence, name: str, model: SkinnedModel) -> None:
     """Refuse a source whose number of vertices or frames differs from that of a model."""
-    if source.n_vertices != model.n_vertices:
-        raise GeometryError(
-            f"{name}: has {numbered(source.n_vertices, 'vertex')}, but the model '{model.name}' has "
-            f"{model.n_vertices}; name the sequence that it was made from"
-        )
-    if source.n_frames != model.n_frames:
-        raise GeometryError(
-            f"{name}: has {numbered(source.n_frames, 'frame')}, but the model '{model.name}' has {model.n_frames}; "
-            "name the sequence that it was made from"
-        )
+    for what, count, expected in (
+        ("vertex", source.n_vertices, model.n_vertices),
+        ("frame", source.n_frames, model.n_frames),
+    ):
+        if count != expected:
+            raise GeometryError(
+                f"{name}: has {numbered(count, what)}, but the model '{model.name}' has {expected}; "
+                "name the sequence that it was made from"
+            )
 
 
 def find_clusters(sequence: MeshSequence, progress: Progress | None = None) -> Int32:
@@ -221,7 +210,10 @@ def prepare_models(
     """Read models and their source, write their packs, and add them to the collection."""
     posed = named.source if named.source is not None and holds_poses(named.source) else None
     source = None if named.source is None or posed else load_sequence([named.source], progress=progress)
-    models = [_load(named, i, progress) for i in range(len(named.models))]
+    models = []
+    for i, file in enumerate(named.models):
+        report_progress(progress, "read", i / len(named.models))
+        models.append(load_model(file.path))
     for file, model in zip(named.models, models, strict=True):
         if source is not None and named.source is not None:
             check_source(source, named.source, model)
@@ -240,11 +232,6 @@ def prepare_models(
         inputs, pack = (str(file.path),), collection.pack_of(item_id)
         collection.add(Item(item_id, name, "model", pack, compared, inputs=inputs, peers=peers))
         group = group or item_id
-
-
-def _load(named: NamedModels, i: int, progress: Progress | None) -> SkinnedModel:
-    report_progress(progress, "read", i / len(named.models))
-    return load_model(named.models[i].path)
 
 
 def _check_alike(first: tuple[ModelFile, SkinnedModel], other: tuple[ModelFile, SkinnedModel]) -> None:

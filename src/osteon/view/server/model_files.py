@@ -17,7 +17,7 @@ from osteon.core.errors import FileFormatError, OptionError, OsteonError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io import MODEL_FORMATS, holds_model
-from osteon.io.comparisons.summary import ComparedModel, read_summary
+from osteon.io.comparisons import ComparedModel, read_summary
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.load.inputs import natural_key
@@ -64,7 +64,10 @@ def find_models(words: Sequence[str]) -> NamedModels | None:
         compared, note = _stored(path)
         models.append(ModelFile(path, method_name(label) if compared else label, compared))
         notes += note
-    _check_source(source)
+    if source is not None and Path(source).suffix.lower() == ".npz" and holds_model(source):
+        raise OptionError(
+            f"{source}: is a skinned model; of several files the last is the source, so name the sequence after it"
+        )
     return NamedModels(tuple(models), source, tuple(notes))
 
 
@@ -75,11 +78,9 @@ def names_sequence(words: Sequence[str]) -> bool:
 
 def _holds_models(folder: Path) -> bool:
     """Whether a path is a folder of models, rather than of frames."""
-    return folder.is_dir() and bool(_models_in(folder)) and not _frames_in(folder)
-
-
-def _frames_in(folder: Path) -> bool:
-    return any(path.suffix.lower() in mesh_suffixes() for path in folder.iterdir())
+    if not folder.is_dir() or any(path.suffix.lower() in mesh_suffixes() for path in folder.iterdir()):
+        return False
+    return bool(_models_in(folder))
 
 
 def _models_in(folder: Path) -> list[Path]:
@@ -128,14 +129,6 @@ def _stored(path: Path) -> tuple[ComparedModel | None, list[str]]:
     if known is None or known.file.is_in(path.parent):
         return known, []
     return None, [f"{path} is not the file that was compared; the results of the comparison are omitted for it"]
-
-
-def _check_source(source: str | None) -> None:
-    """Refuse a model in place of the source if it cannot be read as a sequence."""
-    if source is not None and Path(source).suffix.lower() == ".npz" and holds_model(source):
-        raise OptionError(
-            f"{source}: is a skinned model; of several files the last is the source, so name the sequence after it"
-        )
 
 
 #: Display names of methods, by their names in options and in the files of `osteon compare`.

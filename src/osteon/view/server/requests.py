@@ -272,7 +272,10 @@ class EventStream:
         headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         sending = asyncio.create_task(self._send_all(send))
-        ends = {asyncio.create_task(_disconnected(receive)), asyncio.create_task(_wait_for(self.closing))}
+        ends: set[asyncio.Task[Any]] = {
+            asyncio.create_task(_disconnected(receive)),
+            asyncio.create_task(self.closing.wait()),
+        }
         try:
             await asyncio.wait({sending, *ends}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -300,11 +303,7 @@ async def _beat(send: Send) -> None:
         await send(_chunk(b": still here\n\n"))
 
 
-async def _wait_for(event: asyncio.Event) -> None:
-    await event.wait()
-
-
-async def _end(tasks: set[asyncio.Task[None]]) -> None:
+async def _end(tasks: set[asyncio.Task[Any]]) -> None:
     """Cancel tasks and wait for their end; errors of a connection that is closed anyway are ignored."""
     for task in tasks:
         task.cancel()

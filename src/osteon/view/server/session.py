@@ -195,7 +195,7 @@ class Session:
         if named is not None:
             return PoseFiles(str(item.pack), named)
         file = item.inputs[0] if len(item.inputs) == 1 else ""
-        if not _may_have_rig(file):
+        if Path(file).suffix.lower() not in set(SKELETON_SUFFIXES) - {".json"}:
             return PoseFiles(str(item.pack))
         return PoseFiles(str(item.pack), file, implied=True, own=item.kind == "model")
 
@@ -291,10 +291,6 @@ def _removed_on_error(*files: Path) -> Iterator[None]:
         for file in files:
             file.unlink(missing_ok=True)
         raise
-
-
-def _may_have_rig(file: str) -> bool:
-    return Path(file).suffix.lower() in set(SKELETON_SUFFIXES) - {".json"}
 
 
 def _source_of(item: Item) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ def test_a_normal_has_at_most_so_many(rig: Character) -> None:
 def test_numbers_of_eigennormals(rig: Character, options: dict[str, int], count: int) -> None:
     """One for each axis of a joint: the elbow has one, the wrist two; pairs share in them."""
     fit = fit_eigenskin(rig, known_poses(rig), options=EigenSkinOptions(per_pair=0, **options))
-    ways = sum(basis.ways for basis in fit.bases)
+    ways = sum(basis.n_axes for basis in fit.bases)
     assert fit.displacement.n_normals == (ways if options.get("eigennormals") == 1 else count)
 
 

@@ -255,5 +255,5 @@ def test_columns_are_shared_out_by_axes_and_as_printed_by_joints(rig: Character)
     shared = fit_eigenskin(rig, poses, options=EigenSkinOptions(per_joint=1, per_pair=0))
     printed = fit_eigenskin(rig, poses, options=EigenSkinOptions(preset="paper", per_joint=1))
     alone = [basis for basis in shared.bases if not basis.is_pair]
-    assert sum(shared.counts) == sum(basis.ways for basis in alone) > len(alone)
+    assert sum(shared.counts) == sum(basis.n_axes for basis in alone) > len(alone)
     assert list(printed.counts) == [1, 1]

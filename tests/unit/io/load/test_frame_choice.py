@@ -11,7 +11,7 @@ from osteon.core.animation import Clip
 from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
-from osteon.io.load.frame_choice import choose_sequence_frames, clips_of_frames
+from osteon.io.load.clips import choose_sequence_frames, clips_of_frames
 from osteon.synth.baked import BakeOptions, bake_cylinder
 
 CLIPS = (Clip("walk", 0, 7, 24.0), Clip("run", 7, 12, 30.0))

@@ -34,16 +34,16 @@ MOST = 256  # elements of a block
 
 @kernel_as_met
 def decode_attributes(data: Bytes, version: int, words: int, out: NDArray[np.uint32]) -> bool:
-    """Fill `out (count * words,)`; whether the stream was whole and had nothing over.
+    """Fill `out (count * words,)`; returns whether the stream was complete and had no bytes left.
 
-    The stream must hold at least its first byte and the tail. The tail is no shorter than the longest group, 24 bytes:
+    The stream must have at least its first byte and the tail. The tail is no shorter than the longest group, 24 bytes:
     a group that starts before the tail cannot read beyond the data.
     """
     stride, count = 4 * words, len(out) // words
     n_modes = words if version else 0
     stop = len(data) - max(stride + n_modes, 24 if version else 32)
     baseline = len(data) - stride - n_modes
-    last = np.zeros(64, np.int64)  # of each 32-bit number, what came before
+    last = np.zeros(64, np.int64)  # the previous value of each 32-bit number
     for i in range(stride):
         last[i >> 2] |= np.int64(data[baseline + i]) << (8 * (i & 3))
     for i in range(n_modes):
@@ -69,7 +69,7 @@ def decode_attributes(data: Bytes, version: int, words: int, out: NDArray[np.uin
             mode = np.int64(data[baseline + stride + word]) if version else np.int64(0)
             value = last[word]
             low, ones = (0x01010101, 0xFF) if mode == 0 else (0x00010001, 0xFFFF)
-            below, turn = 0xFFFFFFFF ^ (low * (ones + 1 >> 1)), mode >> 4
+            below, rotation = 0xFFFFFFFF ^ (low * (ones + 1 >> 1)), mode >> 4
             for i in range(n):
                 delta = np.int64(first[i]) | np.int64(second[i]) << 8
                 whole[i] = delta | np.int64(third[i]) << 16 | np.int64(fourth[i]) << 24
@@ -80,9 +80,9 @@ def decode_attributes(data: Bytes, version: int, words: int, out: NDArray[np.uin
                 for i in range(n):
                     value = ((value & below) + (whole[i] & below)) ^ ((value ^ whole[i]) & ~below)
                     block[i * words] = value
-            else:  # turned bits
+            else:  # rotated bits
                 for i in range(n):
-                    value ^= (whole[i] >> turn) | ((whole[i] << (32 - turn)) & 0xFFFFFFFF)
+                    value ^= (whole[i] >> rotation) | ((whole[i] << (32 - rotation)) & 0xFFFFFFFF)
                     block[i * words] = value
             last[word] = value
     return bool(at == stop)
@@ -90,10 +90,10 @@ def decode_attributes(data: Bytes, version: int, words: int, out: NDArray[np.uin
 
 @kernel_as_met
 def _read_deltas(data: Bytes, at: int, stop: int, control: int, n: int, out: Bytes) -> int:
-    """The differences of one byte position in a block; where the next one starts, or -1 if the data end before it.
+    """Read the differences of one byte position in a block; returns the next offset, or -1 if the data end before it.
 
-    `control` is how groups say their bit length: 0 as 0 1 2 4, 1 as 1 2 4 8, 4 (all of version 0) as 0 2 4 8.
-    Control 2 are no differences, 3 are bytes as they are.
+    `control` selects the bit lengths of groups: 0 for 0 1 2 4, 1 for 1 2 4 8, 4 (all of version 0) for 0 2 4 8.
+    Control 2 means no differences, 3 uncompressed bytes.
     """
     if control == 2:
         for i in range(n):
@@ -128,7 +128,7 @@ def _read_deltas(data: Bytes, at: int, stop: int, control: int, n: int, out: Byt
             continue
         bits = 1 << (code - 1)
         full = (1 << bits) - 1
-        packed = np.uint64(0)  # all of the group; the first difference in the highest bits, single bits in the lowest
+        packed = np.uint64(0)  # the group; the first difference is in the highest bits, or the lowest for single bits
         for i in range(2 * bits):
             packed |= np.uint64(data[at + i]) << np.uint64(8 * i if bits == 1 else 8 * (2 * bits - 1 - i))
         at += int(2 * bits)
@@ -146,7 +146,7 @@ LEAST_TAIL = 32
 
 
 def encode_attributes(elements: Bytes) -> bytes:
-    """The stream of elements (count,stride); a stride is a multiple of four up to 256."""
+    """The stream of elements (count,stride); the stride is a multiple of four up to 256."""
     count, stride = elements.shape
     groups = -(-count // GROUP)
     room = np.empty(1 + stride * (groups * GROUP + groups + MOST), np.uint8)
@@ -157,7 +157,7 @@ def encode_attributes(elements: Bytes) -> bytes:
 
 @kernel_as_met
 def _write_blocks(elements: Bytes, out: Bytes) -> int:
-    """Fill the start of `out`; how many bytes that took."""
+    """Fill the start of `out`; returns the number of bytes."""
     count, stride = elements.shape
     most = min((8192 // stride) & ~15, MOST)
     deltas = np.zeros(MOST, np.uint8)
@@ -180,7 +180,7 @@ def _write_blocks(elements: Bytes, out: Bytes) -> int:
 
 @kernel_as_met
 def _write_deltas(deltas: Bytes, groups: int, out: Bytes, at: int) -> int:
-    """The differences of one byte position in a block; where the next ones go."""
+    """Write the differences of one byte position in a block; returns the next offset."""
     header = at
     at += (groups + 3) // 4
     for i in range(header, at):
@@ -208,7 +208,7 @@ def _write_deltas(deltas: Bytes, groups: int, out: Bytes, at: int) -> int:
 
 @kernel_as_met
 def _write_group(deltas: Bytes, place: int, bits: int, out: Bytes, at: int) -> int:
-    """16 differences of so many bits, the first in the highest ones, and those in full that do not fit."""
+    """Write 16 differences of `bits` bits each, the first in the highest ones, then in full those that do not fit."""
     full, each = (1 << bits) - 1, 8 // bits
     rest = at + 2 * bits
     for i in range(2 * bits):

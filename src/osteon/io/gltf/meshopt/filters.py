@@ -26,24 +26,24 @@ __all__ = ["FILTERS", "Packing", "apply_filter", "decode_packed", "encode_packed
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[Any]
 
-#: Elements that are worked on at once, so that what is made of them stays near the processor.
+#: Elements that are processed at once, so that intermediate values stay in the cache.
 BLOCK = 1 << 13
-#: Added to a number of up to 22 bits, it leaves the whole number in the lowest bits.
+#: Added to a float below 2^22 in size, it leaves the rounded integer in the lowest bits.
 _SNAP = np.float32(3 << 22)
-#: What 1 of a quaternion without its largest number is as 16 bits: the others are no larger than a root of a half.
+#: The scale of quaternions without their largest component in 16 bits: the others are at most the root of a half.
 _LARGEST = np.float32(32767) / np.sqrt(np.float32(2))
 
 
 def apply_filter(name: str, elements: Bytes) -> None:
-    """Make `elements (count,stride)` what they were before the filter."""
-    with np.errstate(all="ignore"):  # what no encoder writes comes out as some number
+    """Undo a filter in place, for `elements (count,stride)`."""
+    with np.errstate(all="ignore"):  # elements that no encoder writes decode to arbitrary numbers
         for start in range(0, len(elements), BLOCK):
             block = elements[start : start + BLOCK]
             block[:] = FILTERS[name](block).view(np.uint8)
 
 
 def _decode_unit_vectors(elements: Bytes) -> Numbers:
-    """Octahedral: x and y of a vector folded onto a square, and what 1 is; the fourth number stays."""
+    """Octahedral: x and y of a vector folded onto a square, and the value of 1; the fourth component is unchanged."""
     kind = np.dtype("<i1" if elements.shape[1] == 4 else "<i2")
     stored = elements.view(kind)
     x, y, one = (stored[:, k].astype(np.float32) for k in range(3))
@@ -58,7 +58,7 @@ def _decode_unit_vectors(elements: Bytes) -> Numbers:
 
 
 def _decode_rotations(elements: Bytes) -> Numbers:
-    """Quaternions without their largest number, which is found from the others; the last says which, and what 1 is."""
+    """Quaternions without their largest component; the fourth number is its index, and the value of 1."""
     stored = elements.view("<i2")
     one = (stored[:, 3] | 3).astype(np.float32)
     x, y, z = (stored[:, k].astype(np.float32) for k in range(3))
@@ -67,9 +67,9 @@ def _decode_rotations(elements: Bytes) -> Numbers:
     first_largest = np.empty(stored.shape, "<i2")
     for k, values in enumerate((w, x, y, z)):
         first_largest[:, k] = _to_integers(values * scale, first_largest.dtype)
-    turn = (stored[:, 3:] & 3).astype(np.uint64) * np.uint64(16)
+    shift = (stored[:, 3:] & 3).astype(np.uint64) * np.uint64(16)
     whole = first_largest.view("<u8")
-    return np.asarray(whole << turn | whole >> (np.uint64(64) - turn & np.uint64(63)))
+    return np.asarray(whole << shift | whole >> (np.uint64(64) - shift & np.uint64(63)))
 
 
 def _decode_reals(elements: Bytes) -> Numbers:
@@ -81,7 +81,7 @@ def _decode_reals(elements: Bytes) -> Numbers:
 
 
 def _decode_colors(elements: Bytes) -> Numbers:
-    """Brightness, orange and green; the highest bit of alpha says how many bits there are."""
+    """Luma, orange and green (YCoCg); the highest bit of alpha determines the number of bits."""
     kind = np.dtype("<u1" if elements.shape[1] == 4 else "<u2")
     brightness = elements.view(kind)[:, 0].astype(np.int32)
     orange, green = (elements.view(f"<i{kind.itemsize}")[:, k].astype(np.int32) for k in (1, 2))
@@ -97,11 +97,11 @@ def _decode_colors(elements: Bytes) -> Numbers:
 
 
 def _to_integers(values: NDArray[np.float32], kind: np.dtype[Any]) -> Numbers:
-    """Whole numbers, halves to the even one; what does not fit keeps its lowest bits."""
+    """Integers, halves rounded to even; a number that does not fit keeps its lowest bits."""
     return (values + _SNAP).view(np.int32).astype(kind)
 
 
-#: By the name that files have for it.
+#: Decoders by the name of the filter in files.
 FILTERS: dict[str, Callable[[Bytes], Numbers]] = {
     "OCTAHEDRAL": _decode_unit_vectors,
     "QUATERNION": _decode_rotations,
@@ -117,20 +117,20 @@ _STORED = {"OCTAHEDRAL": "<i1", "QUATERNION": "<i2", "EXPONENTIAL": "<f4"}
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """A filter and how fine it is."""
+    """A filter and its precision."""
 
     filter: Literal["OCTAHEDRAL", "QUATERNION", "EXPONENTIAL"]
-    bits: int = 8  # OCTAHEDRAL always 8; QUATERNION 4 … 16 a number; EXPONENTIAL: a step is 2^-bits
-    together: int = 1  # rows of values that make one element of the stream
+    bits: int = 8  # OCTAHEDRAL always 8; QUATERNION 4 … 16 per component; EXPONENTIAL: a step is 2^-bits
+    together: int = 1  # rows of values that form one element of the stream
 
     @property
     def stored(self) -> np.dtype[np.generic]:
-        """What the numbers are once they are read."""
+        """The type of the decoded numbers."""
         return np.dtype(_STORED[self.filter])
 
 
 def encode_packed(values: FloatArray, packing: Packing) -> Bytes:
-    """(n,stride) the bytes that the filter makes of values (n,width)."""
+    """(n,stride) the filtered bytes of values (n,width)."""
     exact = np.asarray(values, np.float64)
     if packing.filter == "OCTAHEDRAL":
         return _encode_unit_vectors(exact)
@@ -140,19 +140,19 @@ def encode_packed(values: FloatArray, packing: Packing) -> Bytes:
 
 
 def decode_packed(elements: Bytes, packing: Packing, width: int) -> NDArray[np.generic]:
-    """(n,width) what a player makes of them."""
+    """(n,width) decoded values, as players have them."""
     found = elements.copy()
     apply_filter(packing.filter, found)
     return np.asarray(found.view(packing.stored)[:, :width])
 
 
 def rounded(values: FloatArray, packing: Packing) -> NDArray[np.generic]:
-    """(n,width) values as a player has them, normalised integers of rotations as integers."""
+    """(n,width) values after encoding and decoding; rotations are normalised integers."""
     return decode_packed(encode_packed(values, packing), packing, values.shape[1])
 
 
 def _encode_unit_vectors(vectors: Float64) -> Bytes:
-    """(n,4) x and y folded onto a square, what 1 is, and the fourth number of a tangent."""
+    """(n,4) x and y folded onto a square, the value of 1, and the fourth component of a tangent."""
     one = 127.0
     x, y, z = vectors[:, :3].T / np.maximum(np.abs(vectors[:, :3]).sum(axis=1), np.finfo(np.float64).tiny)
     side_x, side_y = np.where(x < 0, -1.0, 1.0), np.where(y < 0, -1.0, 1.0)
@@ -173,21 +173,21 @@ def _encode_unit_vectors(vectors: Float64) -> Bytes:
     return out.view(np.uint8)
 
 
-def _encode_rotations(turns: Float64, bits: int) -> Bytes:
-    """(n,8) three numbers of a quaternion, and which is missing, the largest, made positive, with what 1 is."""
+def _encode_rotations(quaternions: Float64, bits: int) -> Bytes:
+    """(n,8) quaternions without their largest component, which is made positive; its index and the value of 1."""
     one = (1 << (bits - 1)) - 1
-    largest = np.abs(turns).argmax(axis=1)
-    sign = np.where(np.take_along_axis(turns, largest[:, None], axis=1) < 0, -1.0, 1.0)
+    largest = np.abs(quaternions).argmax(axis=1)
+    sign = np.where(np.take_along_axis(quaternions, largest[:, None], axis=1) < 0, -1.0, 1.0)
     others = (largest[:, None] + [1, 2, 3]) & 3
-    scaled = np.take_along_axis(turns, others, axis=1) * sign * (np.sqrt(2.0) * one)
-    out = np.empty((len(turns), 4), "<i2")
+    scaled = np.take_along_axis(quaternions, others, axis=1) * sign * (np.sqrt(2.0) * one)
+    out = np.empty((len(quaternions), 4), "<i2")
     out[:, :3] = np.rint(np.clip(scaled, -one, one))
     out[:, 3] = (one & ~3) | largest
     return out.view(np.uint8)
 
 
 def _encode_reals(values: Float64, bits: int) -> Bytes:
-    """(n,4 width) the exponent in the highest byte and whole steps below."""
+    """(n,4 width) the exponent in the highest byte and the count of steps in the lower ones."""
     steps = np.clip(np.rint(np.ldexp(values, bits)), -MOST_STEPS, MOST_STEPS).astype(np.int64)
     stored = (steps & 0xFFFFFF) | ((-bits & 255) << 24)
     return np.ascontiguousarray(stored.astype("<u4")).view(np.uint8).reshape(len(values), -1)

@@ -22,8 +22,8 @@ __all__ = ["decode_indices", "decode_triangles", "encode_indices", "encode_trian
 Bytes = NDArray[np.uint8]
 IntArray = NDArray[np.int64]
 
-#: Where the decoder of triangles keeps what it counts: next new vertex, last written index, place in the data, numbers
-#: of edges and vertices that were pushed.
+#: Slots of the codec's state: next new vertex, last explicit index, offset in the data, numbers of edges and vertices
+#: that were pushed.
 NEXT, LAST, AT, EDGES, VERTICES = range(5)
 MASK = 0xFFFFFFFF
 MISSING = -1  # of an edge or a vertex that was never pushed
@@ -31,7 +31,7 @@ MISSING = -1  # of an edge or a vertex that was never pushed
 
 @kernel_as_met
 def _read_number(data: Bytes, state: IntArray) -> int:
-    """The number at the place in the data: 7 bits a byte, five bytes at most; -1 if it does not end."""
+    """The number at the current offset: 7 bits per byte, five bytes at most; -1 if it does not end."""
     value = np.int64(0)
     for i in range(5):
         byte = np.int64(data[state[AT]])
@@ -44,15 +44,16 @@ def _read_number(data: Bytes, state: IntArray) -> int:
 
 @kernel_as_met
 def _unsigned(value: int) -> int:
-    """The difference that a number stands for: 0, -1, 1, -2, …"""
+    """The difference that a number encodes: 0, -1, 1, -2, …"""
     return (value >> 1) ^ -(value & 1)
 
 
 @kernel_as_met
 def decode_indices(data: Bytes, out: NDArray[np.uint32]) -> bool:
-    """Fill `out (count,)`; whether the stream was whole and had nothing over. It has at least its first byte and tail.
+    """Fill `out (count,)`; returns whether the stream was complete and had no bytes left.
 
-    The tail of four bytes is as long as what a number that starts before it can reach into it.
+    The stream must have at least its first byte and the tail. The tail has four bytes, so a number that starts before
+    it cannot read beyond the data.
     """
     stop = len(data) - 4
     state = np.zeros(5, np.int64)
@@ -72,9 +73,10 @@ def decode_indices(data: Bytes, out: NDArray[np.uint32]) -> bool:
 
 @kernel_as_met
 def decode_triangles(data: Bytes, out: NDArray[np.uint32]) -> bool:
-    """Fill `out (n,3)`; whether the stream was whole and had nothing over. It has at least a byte a triangle and tail.
+    """Fill `out (n,3)`; returns whether the stream was complete and had no bytes left.
 
-    The tail of 16 bytes, a table, is as long as all that one triangle can read.
+    The stream must have at least one byte per triangle and the tail. The tail, a table of 16 bytes, is as long as all
+    that one triangle can read.
     """
     stop = len(data) - 16
     edges, vertices = np.full((16, 2), MISSING, np.int64), np.full(16, MISSING, np.int64)
@@ -110,7 +112,7 @@ def decode_triangles(data: Bytes, out: NDArray[np.uint32]) -> bool:
 def _on_edge(
     data: Bytes, code: np.int64, state: IntArray, edges: IntArray, vertices: IntArray, corners: IntArray
 ) -> None:
-    """A triangle on one of the last edges, and its third corner: new, one of the last, or beside the last written."""
+    """A triangle on one of the last edges; its third corner is new, recent, or next to the last explicit one."""
     edge = (state[EDGES] - 1 - (code >> 4)) & 15
     corners[0], corners[1] = edges[edge, 0], edges[edge, 1]
     third = code & 15
@@ -131,7 +133,7 @@ def _on_edge(
 def _apart(
     data: Bytes, pair: np.int64, first_written: bool, state: IntArray, vertices: IntArray, corners: IntArray
 ) -> None:
-    """A triangle on no edge. The halves of `pair` tell of its other corners: 0 new, 15 written, or one of the last."""
+    """A triangle on no edge. The halves of `pair` encode its other corners: 0 new, 15 explicit, or one of the last."""
     corners[0] = _written_vertex(data, state) if first_written else _new_vertex(state)
     for k in range(1, 3):
         which = (pair >> 4) if k == 1 else pair & 15
@@ -156,7 +158,7 @@ def _new_vertex(state: IntArray) -> int:
 
 @kernel_as_met
 def _written_vertex(data: Bytes, state: IntArray) -> int:
-    """An index that is given by how it differs from the one that was given before; -1 if it does not end."""
+    """An explicit index, stored as the difference from the previous explicit one; -1 if it does not end."""
     value = _read_number(data, state)
     if value < 0:
         return MISSING
@@ -177,16 +179,16 @@ def _push_edge(state: IntArray, edges: IntArray, start: int, end: int) -> None:
 
 
 TRIANGLES_HEAD, INDICES_HEAD = 0xE1, 0xD1
-#: Bytes that a triangle takes at most: its code, a pair, three numbers.
+#: Bytes of a triangle at most: its code, a pair, three numbers.
 MOST_BYTES = 17
-#: From here on a difference takes two bytes.
+#: Differences of this size and more take two bytes.
 LEAP = 32
-#: Pairs of vertices that a triangle on no edge may name by a code of its own.
+#: Pairs of corners in the table, which a triangle on no edge can refer to by its code.
 TABLE = 14
 
 
 def encode_indices(indices: NDArray[np.uint32]) -> bytes:
-    """The stream of any whole numbers (count,)."""
+    """The stream of integers (count,)."""
     room = np.empty((2, 5 * len(indices)), np.uint8)
     written = [room[i, : _write_indices(indices, bool(i), room[i])] for i in range(2)]
     return bytes([INDICES_HEAD]) + min(written, key=len).tobytes() + bytes(4)
@@ -205,17 +207,17 @@ def encode_triangles(corners: NDArray[np.uint32]) -> bytes:
 
 
 def _table(counts: IntArray) -> IntArray:
-    """The pairs that occur most, of those that a table may hold: no vertex in them is written as a number."""
+    """The most frequent pairs of those that a table may hold: without explicit vertices."""
     pairs = np.arange(256)
     usable = np.where((pairs & 15 < 15) & (pairs < 0xF0), counts, 0)
-    usable[0] = usable.max() + 1  # three new vertices; outside of the table this pair begins to count vertices anew
+    usable[0] = usable.max() + 1  # three new vertices; outside the table this pair restarts the count of vertices
     order = np.argsort(-usable, kind="stable")[:TABLE]
     return order[usable[order] > 0]
 
 
 @kernel_as_met
 def _write_number(value: int, out: Bytes, state: IntArray) -> None:
-    """7 bits a byte."""
+    """Write a number with 7 bits per byte."""
     left = np.int64(value)
     while left > 127:
         out[state[AT]] = (left & 127) | 128
@@ -227,16 +229,17 @@ def _write_number(value: int, out: Bytes, state: IntArray) -> None:
 
 @kernel_as_met
 def _signed(difference: int) -> int:
-    """The number that stands for a difference of 32 bits: 0, -1, 1, -2, … become 0, 1, 2, 3, …"""
+    """The number that encodes a difference of 32 bits: 0, -1, 1, -2, … become 0, 1, 2, 3, …"""
     wrapped = ((np.int64(difference) + 0x80000000) & 0xFFFFFFFF) - 0x80000000
     return int((wrapped << 1) ^ (wrapped >> 63))
 
 
 @kernel_as_met
 def _write_indices(indices: NDArray[np.uint32], nearer: bool, out: Bytes) -> int:
-    """Each as its difference from one of two; how many bytes that took.
+    """Write each index as its difference from one of two earlier ones; returns the number of bytes.
 
-    After a leap it is the other of the two, which suits indices that leap to and fro, or only if that one is `nearer`.
+    After a large difference the other of the two is used, which suits indices that alternate between two ranges; with
+    `nearer` only if it is nearer.
     """
     state, last = np.zeros(5, np.int64), np.zeros(2, np.int64)
     which = 0
@@ -252,16 +255,16 @@ def _write_indices(indices: NDArray[np.uint32], nearer: bool, out: Bytes) -> int
 
 @kernel_as_met
 def _write_triangles(corners: NDArray[np.uint32], table: IntArray, counts: IntArray, codes: Bytes, out: Bytes) -> int:
-    """Fill `codes (n,)` and the start of `out`, and count the pairs (256,) of triangles on no edge; bytes of `out`."""
+    """Fill `codes (n,)`, the start of `out` and the `counts (256,)` of pairs; returns the number of bytes of `out`."""
     edges, vertices = np.full((16, 2), MISSING, np.int64), np.full(16, MISSING, np.int64)
     state = np.zeros(5, np.int64)
     t = np.zeros(3, np.int64)
     for i in range(len(corners)):
-        edge, turn = _recent_edge(corners[i], state, edges)
+        edge, shift = _recent_edge(corners[i], state, edges)
         if edge < 0:
-            turn = _new_first(corners[i], state[NEXT])
+            shift = _new_first(corners[i], state[NEXT])
         for k in range(3):
-            t[k] = corners[i, (turn + k) % 3]
+            t[k] = corners[i, (shift + k) % 3]
         if edge >= 0:
             codes[i] = (edge << 4) | _third(t[2], state, vertices, out)
         else:
@@ -274,7 +277,7 @@ def _write_triangles(corners: NDArray[np.uint32], table: IntArray, counts: IntAr
 
 @kernel_as_met
 def _recent_edge(triangle: NDArray[np.uint32], state: IntArray, edges: IntArray) -> tuple[int, int]:
-    """How many edges ago one of the triangle was pushed, 14 at most, and the corner it begins at; -1 if none was."""
+    """How many edges ago (14 at most) an edge of the triangle was pushed, or -1, and the corner where it begins."""
     for ago in range(15):
         row = (state[EDGES] - 1 - ago) & 15
         for k in range(3):
@@ -285,7 +288,7 @@ def _recent_edge(triangle: NDArray[np.uint32], state: IntArray, edges: IntArray)
 
 @kernel_as_met
 def _new_first(triangle: NDArray[np.uint32], new: int) -> int:
-    """The corner that is the next new vertex, or the first."""
+    """The corner that is the next new vertex, or 0."""
     for k in range(3):
         if triangle[k] == new:
             return k
@@ -294,7 +297,7 @@ def _new_first(triangle: NDArray[np.uint32], new: int) -> int:
 
 @kernel_as_met
 def _third(vertex: int, state: IntArray, vertices: IntArray, out: Bytes) -> int:
-    """The code of a third corner on an edge; it is written and pushed where that needs be."""
+    """The code of the third corner of a triangle on an edge; writes and pushes the corner if needed."""
     for ago in range(1, 13):
         if vertices[(state[VERTICES] - 1 - ago) & 15] == vertex:
             return ago
@@ -319,7 +322,7 @@ def _write_vertex(vertex: int, state: IntArray, out: Bytes) -> None:
 
 @kernel_as_met
 def _apart_code(t: IntArray, table: IntArray, counts: IntArray, state: IntArray, vertices: IntArray, out: Bytes) -> int:
-    """The code of a triangle on no edge; its pair and its corners are written and pushed where that needs be."""
+    """The code of a triangle on no edge; writes its pair and writes and pushes its corners if needed."""
     is_new = t[0] == state[NEXT]
     state[NEXT] += is_new
     pair = 0

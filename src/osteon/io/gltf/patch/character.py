@@ -36,7 +36,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """A glTF document that is kept, and the model in it."""
+    """An existing glTF document, and the model in it."""
 
     document: Document
     scene: GltfScene
@@ -45,11 +45,11 @@ class Character:
     bones: Bones
     vertices: list[IntArray]  # for each instance: (n,) the model's vertex of each of its vertices
     clips: list[SampledClip]  # of the file
-    animations: list[int]  # for each clip: number of its animation in the file; empty without any
+    animations: list[int]  # for each clip: index of its animation in the file; empty without any
     model: SkinnedModel
 
     def limits(self) -> BoneLimits | None:
-        """Which bones the file lets each vertex follow; None if all of them."""
+        """The bones that the file allows each vertex to follow; None if all of them."""
         n_vertices, n_bones = self.model.n_vertices, self.model.n_bones
         groups: Int32 = np.zeros(n_vertices, np.int32)
         allowed: list[tuple[int, ...]] = []
@@ -66,7 +66,7 @@ class Character:
 
 
 def read_character(document: Document, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Character:
-    """The default scene of a document, with what is needed to change it."""
+    """The default scene of a document, with the data needed to change it."""
     scene = read_scene(document)
     metadata = read_metadata(document)
     clips = plan_clips(document, scene, options)
@@ -87,9 +87,8 @@ def read_character(document: Document, options: LoadOptions = DEFAULT_LOAD_OPTIO
 
 
 def _with_tree(model: SkinnedModel, document: Document, scene: GltfScene, bones: Bones) -> SkinnedModel:
-    """The model with a tree of its bones, also where some of them are nodes that hold a mesh."""
-    upright = np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() <= WORST_CONDITION
-    if model.skeleton is not None or not upright:
+    """The model with a tree of its bones, also if some of them are nodes that hold a mesh."""
+    if model.skeleton is not None or np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() > WORST_CONDITION:
         return model
     places = as_float32(invert(bones.node_from_rest[:, :3]))
     parents = np.array(parents_of_joints(scene, bones.nodes), np.int32)

@@ -20,7 +20,7 @@ from osteon.io.gltf.patch.document import PatchedDocument
 from osteon.io.gltf.patch.joint_names import match_joints
 from osteon.io.gltf.patch.motion import add_animation, add_channel, free_clip_names
 from osteon.io.gltf.patch.retarget import BodyRatio, compare_bodies
-from osteon.io.gltf.patch.write import note_clips
+from osteon.io.gltf.patch.write import append_clip_metadata
 from osteon.io.gltf.read.animations import ClipFile, SampledClip
 from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.scene import GltfScene
@@ -29,9 +29,9 @@ from osteon.io.load.source import numbered, quote
 __all__ = ["MatchedClips", "append_clips", "in_a_row", "match_clips"]
 
 
-#: Joints that a note lists by name.
+#: Joints that a message lists by name.
 SHOWN = 4
-#: The part of a clip's joints that a character may lack.
+#: The fraction of a clip's joints that a character may lack.
 MOST_MISSING = 0.2
 
 
@@ -41,28 +41,28 @@ class MatchedClips:
 
     path: Path
     clips: tuple[SampledClip, ...]
-    n_joints: int  # that the file moves
+    n_joints: int  # that the file animates
     n_matched: int
     ratio: BodyRatio
     notes: tuple[str, ...]
 
 
 def match_clips(clips: ClipFile, character: Character, options: ClipOptions) -> MatchedClips:
-    """The clips with the character's nodes in place of their own; refused if too many joints are not there."""
+    """The clips with the character's nodes in place of their own; refused if the character lacks too many joints."""
     document, scene, path = character.document, character.scene, clips.document.source.path
     joints = joints_of(scene)
     node_of = _matched(clips.names, names_of(document, joints))
     if not node_of:
         theirs, ours = (listed(list(named.values())) for named in (clips.names, names_of(document, joints)))
         raise clips.document.source.geometry_error(
-            f"none of its joints ({theirs}) is one of {document.source.path} ({ours}); "
+            f"none of its joints ({theirs}) is a joint of {document.source.path} ({ours}); "
             "clips are matched by the names of joints"
         )
     rest = {node: name for node, name in clips.names.items() if node not in node_of}
     others = [node for node in range(len(scene.tree.parents)) if node not in set(joints)]
     node_of |= _matched(rest, names_of(document, others))
     lost = [name for node, name in clips.names.items() if node not in node_of]
-    count = f"{len(lost)} of the {numbered(len(clips.names), 'joint')} that it moves are not in the rig"
+    count = f"{len(lost)} of the {numbered(len(clips.names), 'joint')} that it animates are not in the rig"
     if len(lost) > MOST_MISSING * len(clips.names) and not options.partial:
         raise clips.document.source.geometry_error(f"{count} ({listed(lost)}); add --partial to play the others")
     channels = [channel for sampled in clips.planned for channel in sampled.channels]
@@ -71,7 +71,7 @@ def match_clips(clips: ClipFile, character: Character, options: ClipOptions) -> 
         replace(p, channels=tuple(c for each in p.channels if (c := fitted.channel(each)) is not None))
         for p in clips.planned
     )
-    notes = [f"{path}: {count} ({listed(lost)}) and are left out"] if lost else []
+    notes = [f"{path}: {count} ({listed(lost)}) and are omitted"] if lost else []
     if fitted.ratio.scaled:
         notes.append(
             f"{path}: bones of the rig are {fitted.ratio.lengths:.3g} times as long, its hips {fitted.ratio.root:.3g} "
@@ -81,13 +81,13 @@ def match_clips(clips: ClipFile, character: Character, options: ClipOptions) -> 
 
 
 def append_clips(file: PatchedDocument, clips: Sequence[SampledClip]) -> None:
-    """An animation for each clip, with keys as its file has them, or at the moments of its frames where it has none."""
+    """Append an animation for each clip, with the keys of its file or, if resampled, of its frames."""
     names = free_clip_names(file, [sampled.clip.name for sampled in clips])
     for sampled, name in zip(clips, names, strict=True):
         animation = add_animation(file, name)
         for channel in sampled.channels:
             add_channel(file, animation, channel)
-    note_clips(file, [sampled.clip for sampled in clips])
+    append_clip_metadata(file, [sampled.clip for sampled in clips])
 
 
 def resample(sampled: SampledClip, frames: Sequence[int], clip: Clip) -> SampledClip:
@@ -99,7 +99,7 @@ def resample(sampled: SampledClip, frames: Sequence[int], clip: Clip) -> Sampled
 
 
 def in_a_row(planned: Sequence[SampledClip]) -> list[SampledClip]:
-    """The clips under distinct names, each beginning where the one before it ends."""
+    """The clips with unique names, each starting where the previous one ends."""
     names = distinct_names(sampled.clip.name for sampled in planned)
     found: list[SampledClip] = []
     for sampled, name in zip(planned, names, strict=True):
@@ -110,19 +110,19 @@ def in_a_row(planned: Sequence[SampledClip]) -> list[SampledClip]:
 
 
 def _matched(names: dict[int, str], wanted: dict[int, str]) -> dict[int, int]:
-    """For each node that has one, the node of the character that it means."""
+    """The nodes of the character for those nodes that match one by name."""
     ours, theirs = list(names), list(wanted)
     return {ours[i]: theirs[j] for i, j in match_joints(list(names.values()), list(wanted.values())).items()}
 
 
 def names_of(document: Document, nodes: Sequence[int]) -> dict[int, str]:
-    """Of nodes; '' without one."""
+    """The names of nodes; '' without one."""
     entries = document.items("nodes")
     return {node: document.text(entries[node], "name", "") for node in nodes}
 
 
 def joints_of(scene: GltfScene) -> list[int]:
-    """Joints of the character's skins; of one that has none, the nodes that hold its meshes."""
+    """Joints of the character's skins; without skins the nodes that hold its meshes."""
     skins = [instance.skin.nodes for instance in scene.instances if instance.skin is not None]
     nodes = [node for skin in skins for node in skin] or [instance.node for instance in scene.instances]
     return list(dict.fromkeys(nodes))

@@ -40,7 +40,7 @@ _PLAIN = re.compile(r"[^,\]}\s]+")
 
 @dataclass(slots=True)
 class _Span:
-    """Where a value stands in the text; of an object or a list also its entries."""
+    """The range of a value in the text; for an object or a list also its entries."""
 
     start: int
     stop: int = 0
@@ -50,12 +50,12 @@ class _Span:
 
 
 def write_json(value: Any) -> str:
-    """A value without spaces."""
+    """JSON without spaces."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def write_changes(text: str, value: Any) -> str:
-    """The JSON `text` with what differs from `value` changed."""
+    """The JSON `text` changed where it differs from `value`."""
     start = _skip(text, 0)
     span = _scan_value(text, start)
     return text[:start] + _changed_value(text, span, json.loads(text[start : span.stop]), value) + text[span.stop :]
@@ -67,7 +67,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _scan_value(text: str, at: int) -> _Span:
-    """The span of the value that begins at `at`; the text has been parsed before, so it is well formed."""
+    """The span of the value that begins at `at`; the text has been parsed before, so it is well-formed."""
     span = _Span(at)
     opens = text[at]
     if opens not in "{[":
@@ -127,7 +127,7 @@ def _changed_object(text: str, span: _Span, old: dict[str, Any], new: dict[str, 
 
 
 def _pieced(text: str, span: _Span, entries: list[str], added: list[str]) -> str:
-    """All that stands between the entries as it is, these entries, and what is new behind the last one."""
+    """The text with other entries, and new ones after the last; text between entries is unchanged."""
     pieces, at = [], span.start
     for entry, written in zip(span.entries, entries, strict=True):
         pieces += [text[at : entry.start], written]
@@ -136,7 +136,7 @@ def _pieced(text: str, span: _Span, entries: list[str], added: list[str]) -> str
 
 
 class PatchedDocument:
-    """The JSON of a document, to be changed, and what is added to its first buffer."""
+    """The JSON of a document, to be changed, and the data to be appended to its first buffer."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -147,21 +147,21 @@ class PatchedDocument:
         self._times: dict[bytes, int] = {}
 
     def items(self, key: str) -> list[JsonObject]:
-        """A top-level list, made where there is none."""
+        """A top-level list, created if absent."""
         found: list[JsonObject] = self.root.setdefault(key, [])
         return found
 
     def append(self, key: str, entry: JsonObject) -> int:
-        """The number of a new entry of a top-level list."""
+        """The index of a new entry of a top-level list."""
         self.items(key).append(entry)
         return len(self.items(key)) - 1
 
     def add(self, values: NDArray[Any], use: Use, *, normalized: bool = False, bounds: bool = False) -> int:
-        """The number of a new accessor."""
+        """The index of a new accessor."""
         return self._accessors + self._added.add(values, use, normalized=normalized, bounds=bounds)
 
     def add_times(self, seconds: NDArray[Any]) -> int:
-        """The accessor of key times; equal ones share it."""
+        """The index of an accessor of key times; equal ones are shared."""
         stored = np.asarray(seconds, np.float32)
         data = stored.tobytes()
         if data not in self._times:
@@ -169,12 +169,12 @@ class PatchedDocument:
         return self._times[data]
 
     def to_bytes(self, suffix: str) -> bytes:
-        """A .glb or, with everything in its JSON, a .gltf."""
+        """A .glb or, with all data embedded, a .gltf."""
         binary = suffix != ".gltf"
-        self._take_in_images(binary)
+        self._embed_images(binary)
         first = self._finish()
         for index, entry in enumerate(self.root.get("buffers", [])):
-            if index and _is_outside(entry.get("uri")):
+            if index and _is_external(entry.get("uri")):
                 entry["uri"] = _data_uri(self.document.buffer(index, "the file"))
         entry = self.items("buffers")[0] if first is not None else {}
         if first is not None:
@@ -202,7 +202,7 @@ class PatchedDocument:
             raise self.document.error("its JSON is nested too deeply to be changed") from error
 
     def _finish(self) -> bytes | None:
-        """The bytes of the first buffer, with all that was added; None where the file has none of its own."""
+        """The bytes of the first buffer with all additions; None if the file has no such buffer."""
         views, added = self._added.finish()
         if not added:
             buffers = self.document.items("buffers")
@@ -211,7 +211,8 @@ class PatchedDocument:
         before += b"\0" * (-len(before) % 4)
         for entry in views["bufferViews"]:
             place = len(before) + entry.get("byteOffset", 0)
-            self.append("bufferViews", {"buffer": 0, "byteOffset": place} | _without(entry, "buffer", "byteOffset"))
+            rest = {key: value for key, value in entry.items() if key not in ("buffer", "byteOffset")}
+            self.append("bufferViews", {"buffer": 0, "byteOffset": place} | rest)
         for entry in self._added.accessors:
             self.append("accessors", entry | {"bufferView": entry["bufferView"] + self._views})
         self._added = BufferWriter()
@@ -225,11 +226,11 @@ class PatchedDocument:
             raise self.document.error("its first buffer has no data to add to; export it again without compression")
         return self.document.buffer(0, "the file")
 
-    def _take_in_images(self, binary: bool) -> None:
-        """Pictures that lie beside the file, into it."""
+    def _embed_images(self, binary: bool) -> None:
+        """Embed external images."""
         for index, entry in enumerate(self.items("images") if "images" in self.root else []):
             uri = entry.get("uri")
-            if not _is_outside(uri):
+            if not _is_external(uri):
                 continue
             data = read_address(self.document.source, uri, f"image {index}")
             kind = entry.get("mimeType") or mimetypes.guess_type(unquote(str(uri)))[0] or "image/png"
@@ -241,11 +242,7 @@ class PatchedDocument:
                 entry["uri"] = _data_uri(data, kind)
 
 
-def _without(entry: JsonObject, *keys: str) -> JsonObject:
-    return {key: value for key, value in entry.items() if key not in keys}
-
-
-def _is_outside(uri: Any) -> bool:
+def _is_external(uri: Any) -> bool:
     return isinstance(uri, str) and not uri.startswith("data:")
 
 

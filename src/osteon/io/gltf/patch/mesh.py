@@ -60,18 +60,18 @@ _WIDE_KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 
 class MorphTargets:
     """Targets for the vertices of one instance."""
 
-    positions: Float64  # (m,n,3) in the stored mesh's space; zero in those that move normals only
+    positions: Float64  # (m,n,3) in the stored mesh's space; zero for targets that move normals only
     normals: Float64 | None  # (m,n,3)
 
 
 def primitives_of(file: PatchedDocument, instance: MeshInstance) -> list[JsonObject]:
-    """The primitives whose vertices an instance has."""
+    """The primitives of an instance."""
     mesh = file.items("meshes")[file.items("nodes")[instance.node]["mesh"]]
     return [mesh["primitives"][piece.number] for piece in instance.geometry.pieces]
 
 
 def own_meshes(file: PatchedDocument, instances: Sequence[MeshInstance]) -> None:
-    """Let no two nodes that are shown share a mesh; instances of one node do."""
+    """Copy meshes that several nodes show, so that each node has its own; instances of one node share it."""
     owner: dict[int, int] = {}
     for instance in instances:
         node = file.items("nodes")[instance.node]
@@ -81,7 +81,7 @@ def own_meshes(file: PatchedDocument, instances: Sequence[MeshInstance]) -> None
 
 
 def replace_influences(file: PatchedDocument, instance: MeshInstance, skin: Skin, joint_of_bone: Sequence[int]) -> None:
-    """Other joints and weights (n,k) for the vertices of an instance, in as many sets of four as they need."""
+    """Replace the joints and weights (n,k) of the vertices of an instance, in as many sets of four as needed."""
     stored = store_influences(skin, joint_of_bone, quantize=False)
     primitives = primitives_of(file, instance)
     for primitive in primitives:
@@ -106,7 +106,7 @@ def _write_influences(file: PatchedDocument, stored: StoredInfluences) -> dict[s
 
 
 def replace_normals(file: PatchedDocument, instance: MeshInstance, normals: Float32) -> None:
-    """Other normals (n,3) for the vertices of an instance."""
+    """Replace the normals (n,3) of the vertices of an instance."""
     primitives = primitives_of(file, instance)
     for primitive in primitives:
         unpack_draco(file, primitive, f"mesh of node {instance.node}")
@@ -116,7 +116,7 @@ def replace_normals(file: PatchedDocument, instance: MeshInstance, normals: Floa
 
 
 def drop_normals(file: PatchedDocument, instance: MeshInstance) -> None:
-    """No normals: players show facets."""
+    """Remove normals and tangents: players use flat shading."""
     for primitive in primitives_of(file, instance):
         if "NORMAL" in primitive["attributes"]:
             unpack_draco(file, primitive, f"mesh of node {instance.node}")
@@ -125,23 +125,23 @@ def drop_normals(file: PatchedDocument, instance: MeshInstance) -> None:
 
 
 def add_targets(file: PatchedDocument, instance: MeshInstance, targets: MorphTargets) -> None:
-    """More morph targets for the vertices of an instance, after those that it has.
+    """Append morph targets for the vertices of an instance.
 
-    Where some target moves normals all have both attributes, what moves nothing as zeros that they share: players take
-    an attribute that a target does not have for something else than zero (docs/engines.md).
+    If some target moves normals all have both attributes; those without displacements share one accessor of zeros:
+    players do not treat an attribute that a target does not have as zero (docs/engines.md).
     """
     primitives = primitives_of(file, instance)
     normals = targets.normals
     if normals is not None and not all("NORMAL" in primitive["attributes"] for primitive in primitives):
         normals = None
-    nothing: list[int] = []
+    zeros: list[int] = []
 
     def add(values: Float64) -> int:
         if values.any():
             return file.add(values, "vertices", bounds=True)
-        if not nothing:
-            nothing.append(file.add(np.zeros((instance.n_vertices, 3), np.float32), "vertices", bounds=True))
-        return nothing[0]
+        if not zeros:
+            zeros.append(file.add(np.zeros((instance.n_vertices, 3), np.float32), "vertices", bounds=True))
+        return zeros[0]
 
     entries: list[JsonObject] = []
     for m in range(len(targets.positions)):
@@ -152,7 +152,7 @@ def add_targets(file: PatchedDocument, instance: MeshInstance, targets: MorphTar
 
 
 def unpack_draco(file: PatchedDocument, primitive: JsonObject, what: str) -> None:
-    """A primitive without its stream: all of it in accessors, of the types that the file gives them."""
+    """Replace the Draco stream of a primitive by accessors, of the types that the file declares."""
     document = file.document
     compressed = draco_view(document, primitive, what)
     extensions = primitive.get("extensions", {})
@@ -175,11 +175,11 @@ def unpack_draco(file: PatchedDocument, primitive: JsonObject, what: str) -> Non
         del extensions[DRACO]
     if not extensions:
         primitive.pop("extensions", None)
-    _forget_draco(file.root)
+    _unlist_draco(file.root)
 
 
-def _forget_draco(root: JsonObject) -> None:
-    """No longer list the extension where no primitive has it."""
+def _unlist_draco(root: JsonObject) -> None:
+    """Remove the extension from the lists of the file if no primitive has it."""
     for mesh in root.get("meshes", []):
         if any(DRACO in primitive.get("extensions", {}) for primitive in mesh.get("primitives", [])):
             return
@@ -191,7 +191,7 @@ def _forget_draco(root: JsonObject) -> None:
 
 
 def widen_weights(file: PatchedDocument, node: int, before: int, added: int, names: list[str]) -> None:
-    """Let a node's mesh, and all that tells its weights, list `added` targets more than the `before` it had."""
+    """Append `added` zero weights to all lists of weights of a node, which has `before` targets."""
     entry = file.items("nodes")[node]
     mesh = file.items("meshes")[entry["mesh"]]
     for owner in (mesh, entry):
@@ -220,7 +220,7 @@ def _widen_keys(file: PatchedDocument, animation: JsonObject, node: int, before:
 def add_weight_keys(
     file: PatchedDocument, animation: JsonObject, node: int, seconds: Float64, before: Float64, added: Float64
 ) -> None:
-    """Keys (f,m) of new targets beside the constant weights (k,) of those before them."""
+    """Add keys (f,m) of new targets, with constant weights (k,) of those before them."""
     values = np.concatenate([np.tile(before, (len(added), 1)), added], axis=1)
     add_channel(file, animation, Channel(node, "weights", "LINEAR", seconds, values))
 
@@ -233,19 +233,19 @@ SAME = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Morphs:
-    """Targets that were added, and their weights in all frames."""
+    """Weights of morph targets in the new clips."""
 
-    weights: Float64  # (f,m)
-    before: dict[int, Float64]  # by node: weights of the targets that its mesh had, in the new clips
+    weights: Float64  # (f,m) of the appended targets
+    before: dict[int, Float64]  # by node: constant weights of the targets that its mesh had
 
 
 def write_surface(file: PatchedDocument, character: Character, model: SkinnedModel) -> Morphs:
-    """Other normals where the fit has them, then targets; weights of what the character has are those at rest."""
+    """Replace normals if the fit has others, and append targets; the character's own targets have rest weights."""
     corrections, fitted = model.corrections, _fitted_normals(character, model)
     span, weights = np.ones(0), np.zeros((model.n_frames, 0))
     if corrections is not None:
         span = np.abs(corrections.coefficients.astype(np.float64)).max(axis=0).clip(1e-30)
-        weights = corrections.coefficients / span  # within -1 … 1, as far as players go
+        weights = corrections.coefficients / span  # in -1 … 1, the range that players support
     before: dict[int, Float64] = {}
     for number, instance in enumerate(character.scene.instances):
         rows = _normal_rows(character, model, number)
@@ -264,7 +264,7 @@ def write_surface(file: PatchedDocument, character: Character, model: SkinnedMod
 
 
 def _fitted_normals(character: Character, model: SkinnedModel) -> CornerNormals | None:
-    """Normals of the model, if they are not those of the character."""
+    """The normals of the model, if they are not those of the character."""
     own, theirs = model.asset.normals, character.model.asset.normals
     if own is None:
         return None
@@ -275,10 +275,10 @@ def _fitted_normals(character: Character, model: SkinnedModel) -> CornerNormals 
 
 
 def _normal_rows(character: Character, model: SkinnedModel, number: int) -> IntArray:
-    """(n,) for each vertex of an instance its normal in the model.
+    """(n,) the normal in the model for each vertex of an instance.
 
-    In files of Osteon one vertex of the model may be several with normals of their own: each takes the normal of the
-    corner whose normal it had.
+    In files that Osteon wrote one vertex of the model may be several with different normals: each takes the normal of
+    the corner whose normal it had.
     """
     vertices, stored = character.vertices[number], character.scene.instances[number].geometry.normals
     own, theirs = model.asset.normals, character.model.asset.normals
@@ -299,9 +299,9 @@ def _normal_rows(character: Character, model: SkinnedModel, number: int) -> IntA
 
 def _stored_normals(normals: Float32, placement: Float64) -> Float32:
     """(n,3) unit normals of the rest pose in the space of a stored mesh."""
-    turned = normals @ placement[:3, :3]
-    length = np.linalg.norm(turned, axis=1, keepdims=True)
-    return np.asarray(np.where(length > 0, turned / np.where(length > 0, length, 1), [0, 0, 1]), np.float32)
+    rotated = normals @ placement[:3, :3]
+    length = np.linalg.norm(rotated, axis=1, keepdims=True)
+    return np.asarray(np.where(length > 0, rotated / np.where(length > 0, length, 1), [0, 0, 1]), np.float32)
 
 
 def _targets(
@@ -312,10 +312,10 @@ def _targets(
     positions = size * (corrections.basis[:, character.vertices[number]] @ np.linalg.inv(linear).T)
     if corrections.normal_basis is None:
         return MorphTargets(positions, None)
-    turn = linear / np.cbrt(np.linalg.det(linear))
-    return MorphTargets(positions, size * (corrections.normal_basis[:, rows] @ turn))
+    rotation = linear / np.cbrt(np.linalg.det(linear))
+    return MorphTargets(positions, size * (corrections.normal_basis[:, rows] @ rotation))
 
 
 def _weights_before(character: Character, instance: MeshInstance) -> Float64:
-    """Weights of the character's own targets in the rest pose; in files of Osteon those without animation."""
+    """Weights of the character's own targets in the rest pose; in files that Osteon wrote those without animation."""
     return instance.weights if character.metadata is not None else np.zeros(len(instance.weights))

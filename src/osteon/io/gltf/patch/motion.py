@@ -2,8 +2,8 @@
 
 A bone's transform T determines where its node is in the world: W = T N^-1, with N node_from_rest. In its parent the
 node is at L = W_parent^-1 W, which translation, rotation and scale represent exactly as long as no parent stretches
-unequally (`joint_parts`). Parents are taken as the file will hold them, rounded to float32, so that errors do not add
-up along a chain. A scale that differs from the node's own by rounding is the node's own, and gets no keys.
+unequally (`two_nodes.split_scale`). Parents are taken as the file will hold them, rounded to float32, so that errors do
+not add up along a chain. A scale that differs from the node's own by rounding is the node's own, and gets no keys.
 
 A helper bone is the last child of the joint that it works with. In clips of the character without keys for it, it does
 not move relative to that joint, so its vertices follow the joint.
@@ -26,7 +26,7 @@ from osteon.io.gltf.channels import Channel, ChannelPath
 from osteon.io.gltf.patch.character import Character
 from osteon.io.gltf.patch.document import PatchedDocument
 from osteon.io.gltf.read.nodes import Placement
-from osteon.io.gltf.write.joints import stand_node
+from osteon.io.gltf.write.joints import set_node_rest
 from osteon.io.two_nodes import split_scale
 
 __all__ = [
@@ -42,11 +42,10 @@ __all__ = [
     "list_in_skins",
     "place_helpers",
     "split_matrices",
-    "stand_by_parts",
 ]
 
 
-#: What a part may be off its value without animation and still need no keys, relative to its size.
+#: A translation, rotation or scale that differs from its rest value by less, relative to its size, needs no keys.
 STILL = 1e-6
 
 
@@ -67,10 +66,10 @@ class NodeKeys:
     path: ChannelPath
     values: Float64  # (f,n)
     still: Float64  # (n,) without animation
-    tolerance: float  # what it may differ from that unseen
+    tolerance: float  # smaller differences from that need no keys
 
     def moves(self, frames: slice) -> bool:
-        """Whether it needs keys in these frames."""
+        """Whether the property needs keys in these frames."""
         return bool(np.abs(self.values[frames] - self.still).max() > self.tolerance)
 
 
@@ -78,17 +77,17 @@ class NodeKeys:
 def find_node_keys(
     nodes: Sequence[RestNode], order: Sequence[int], moved: Mapping[int, Float64], starts: Sequence[int]
 ) -> list[NodeKeys]:
-    """Keys of all nodes that `moved` says the world matrices (f,4,4) of; `starts` are the first frames of clips."""
+    """Keys of all nodes with world matrices (f,4,4) in `moved`; `starts` are the first frames of clips."""
     world: dict[int, Float64] = {}
     found: list[NodeKeys] = []
     for node in order:
-        above = world[nodes[node].parent] if nodes[node].parent >= 0 else np.eye(4)
+        parent = world[nodes[node].parent] if nodes[node].parent >= 0 else np.eye(4)
         if node not in moved:
-            world[node] = above @ nodes[node].local
+            world[node] = parent @ nodes[node].local
             continue
-        local = np.linalg.inv(above) @ moved[node]
+        local = np.linalg.inv(parent) @ moved[node]
         parts = _rounded(split_matrices(local, nodes[node].parts, starts))
-        world[node] = above @ parts.parent_from_node()
+        world[node] = parent @ parts.parent_from_node()
         found += _keys(node, parts, nodes[node].parts, local)
     return found
 
@@ -110,11 +109,11 @@ def split_matrices(local: Float64, still: Placement, starts: Sequence[int]) -> P
     if (np.abs(scale - still.scale) <= RIGID / 2 * np.abs(still.scale)).all():
         scale = np.broadcast_to(still.scale, scale.shape).copy()
         rotation = nearest_rotation(linear * scale[..., None, :])
-    turns = quaternions_from_matrices(rotation)
-    if turns[0] @ still.rotation < 0:
-        turns[0] = -turns[0]
-    keep_hemisphere(turns[:, None], [s for s in starts if s], upright=False)
-    return Placement(local[..., :3, 3].copy(), turns, scale)
+    quaternions = quaternions_from_matrices(rotation)
+    if quaternions[0] @ still.rotation < 0:
+        quaternions[0] = -quaternions[0]
+    keep_hemisphere(quaternions[:, None], [s for s in starts if s], upright=False)
+    return Placement(local[..., :3, 3].copy(), quaternions, scale)
 
 
 def _rounded(parts: Placement) -> Placement:
@@ -133,7 +132,7 @@ class ClipKeys:
         self.seconds = seconds  # (f,) of its frames
 
     def add(self, keys: NodeKeys, frames: slice) -> None:
-        """A channel, if the node moves in these frames."""
+        """Add a channel if the node moves in these frames."""
         if not keys.moves(frames):
             return
         values, seconds = keys.values[frames], self.seconds
@@ -151,7 +150,7 @@ def add_animation(file: PatchedDocument, name: str) -> JsonObject:
 
 
 def add_channel(file: PatchedDocument, animation: JsonObject, channel: Channel) -> None:
-    """A channel with its sampler at the end of an animation."""
+    """Append a channel with its sampler to an animation."""
     width = channel.values.shape[-1]
     values = channel.values.reshape(-1) if channel.path == "weights" else channel.values.reshape(-1, width)
     sampler: JsonObject = {"input": file.add_times(channel.times), "output": file.add(values, "keys")}
@@ -162,11 +161,11 @@ def add_channel(file: PatchedDocument, animation: JsonObject, channel: Channel) 
     animation.setdefault("channels", []).append({"sampler": len(samplers), "target": target})
     samplers.append(sampler)
     if channel.path != "weights":
-        stand_by_parts(file, channel.node)
+        _decompose_matrix(file, channel.node)
 
 
-def stand_by_parts(file: PatchedDocument, node: int) -> None:
-    """A node that an animation moves has no matrix: glTF 2.0, section 3.5.2. Its place is the same."""
+def _decompose_matrix(file: PatchedDocument, node: int) -> None:
+    """Replace a node's matrix by three parts, as glTF requires of animated nodes: glTF 2.0, section 3.5.2."""
     from osteon.io.gltf.read.nodes import read_nodes
 
     entry = file.items("nodes")[node]
@@ -182,7 +181,7 @@ def stand_by_parts(file: PatchedDocument, node: int) -> None:
 
 
 def free_clip_names(file: PatchedDocument, names: Sequence[str]) -> tuple[str, ...]:
-    """The names, changed where the document has a clip of that name."""
+    """The names, made different from those of the document's clips."""
     there = [file.document.text(entry, "name", f"animation_{i}") for i, entry in enumerate(file.items("animations"))]
     return distinct_names([*dict.fromkeys(there), *names])[len(dict.fromkeys(there)) :]
 
@@ -194,12 +193,12 @@ class Helper:
     bone: int
     node: int
     name: str
-    world_from_rest: Float64  # (4,4) where it was bound
-    standing: RestNode
+    world_from_rest: Float64  # (4,4) bind placement
+    rest: RestNode
 
 
 def place_helpers(character: Character, model: SkinnedModel) -> list[Helper]:
-    """Where the bones of a model stand that come after those of the character."""
+    """The rest placement of a model's bones after those of the character."""
     known, first = character.model.n_bones, len(character.document.items("nodes"))
     return [_place_helper(character, model, bone, first + bone - known) for bone in range(known, model.n_bones)]
 
@@ -208,25 +207,25 @@ def _place_helper(character: Character, model: SkinnedModel, bone: int, node: in
     place, parent, local = np.eye(4), -1, np.eye(4)
     if model.skeleton is not None:
         place[:3] = model.skeleton.world_from_joint[bone]
-        above = int(model.skeleton.parents[bone])
-        parent = character.bones.nodes[above] if above >= 0 else -1
-        local = character.bones.node_from_rest[above] @ place if above >= 0 else place
-    upright = Placement(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3))
-    parts = split_matrices(local[None], upright, [0]).node(0)
+        owner = int(model.skeleton.parents[bone])
+        parent = character.bones.nodes[owner] if owner >= 0 else -1
+        local = character.bones.node_from_rest[owner] @ place if owner >= 0 else place
+    default = Placement(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3))
+    parts = split_matrices(local[None], default, [0]).node(0)
     return Helper(bone, node, model.track.names[bone], place, RestNode(parent, parts.parent_from_node(), parts))
 
 
 def add_helpers(file: PatchedDocument, character: Character, helpers: Sequence[Helper]) -> None:
-    """Nodes for the helpers."""
+    """Add nodes for the helpers."""
     for helper in helpers:
         entry = {"name": helper.name}
-        parts = helper.standing.parts
-        stand_node(entry, "translation", parts.translation.astype(np.float32))
-        stand_node(entry, "rotation", parts.rotation.astype(np.float32))
-        stand_node(entry, "scale", parts.scale.astype(np.float32))
+        parts = helper.rest.parts
+        set_node_rest(entry, "translation", parts.translation.astype(np.float32))
+        set_node_rest(entry, "rotation", parts.rotation.astype(np.float32))
+        set_node_rest(entry, "scale", parts.scale.astype(np.float32))
         assert file.append("nodes", entry) == helper.node
-        if helper.standing.parent >= 0:
-            file.items("nodes")[helper.standing.parent].setdefault("children", []).append(helper.node)
+        if helper.rest.parent >= 0:
+            file.items("nodes")[helper.rest.parent].setdefault("children", []).append(helper.node)
         elif file.root.get("scenes"):
             scene = file.document.whole(file.root, "scene", "the file", 0)
             file.items("scenes")[scene].setdefault("nodes", []).append(helper.node)

@@ -29,55 +29,53 @@ __all__ = ["BodyRatio", "Retarget", "compare_bodies"]
 
 #: Ratios that differ from one by less are one: numbers in files are rounded.
 SAME_LENGTH = 1e-3
-#: Lengths whose ratios differ by less than this part have one ratio.
+#: Lengths whose ratios differ by less than this fraction have one ratio.
 ONE_RATIO = 0.02
-#: A topmost joint that stands lower than this part of the body's height has no hip height.
+#: A topmost joint below this fraction of the body's height is at the ground and has no hip height.
 ON_THE_GROUND = 0.1
-#: Turns by less (radians) are none.
-NO_TURN = 1e-3
-
-ONE_TURN = np.array([0.0, 0.0, 0.0, 1.0])
+#: Rotations by smaller angles (radians) are ignored.
+NO_ROTATION = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class BodyRatio:
-    """How much larger a character is than the body that a clip was made for."""
+    """The size of a character relative to the body that a clip was made for."""
 
     lengths: float  # median ratio of bone lengths
-    root: float  # of the topmost joint
+    root: float  # ratio of a topmost joint
     scaled: bool  # whether some translation is scaled
 
 
 @dataclass(frozen=True, slots=True)
 class Retarget:
-    """How channels of a clip become those of the character's nodes."""
+    """The conversion of a clip's channels to the character's nodes; all mappings are by the clip's node."""
 
-    node_of: Mapping[int, int]  # the character's node for each of the clip's
-    factors: Mapping[int, float]  # of translations, by the clip's node
-    scales: Mapping[int, Float64]  # (3,) of scales
-    turns: Mapping[int, Float64]  # (4,) of the spaces of topmost joints
+    node_of: Mapping[int, int]  # the character's node
+    factors: Mapping[int, float]  # of translations
+    scales: Mapping[int, Float64]  # (3,) factors of scales
+    rotations: Mapping[int, Float64]  # (4,) between the parent spaces of topmost joints
     ratio: BodyRatio
 
     def channel(self, channel: Channel) -> Channel | None:
-        """The same channel for the character; None for a joint that it does not have."""
+        """The channel for the character; None for a joint that it does not have."""
         node = self.node_of.get(channel.node)
         if node is None:
             return None
-        values, turn = channel.values, self.turns.get(channel.node)
+        values, rotation = channel.values, self.rotations.get(channel.node)
         if channel.path == "translation":
             factor = self.factors.get(channel.node, 1.0)
             values = values if factor == 1 else values * factor
-            values = values if turn is None else values @ matrices_from_quaternions(turn).T
-        elif channel.path == "rotation" and turn is not None:
-            values = _product(turn, values)
+            values = values if rotation is None else values @ matrices_from_quaternions(rotation).T
+        elif channel.path == "rotation" and rotation is not None:
+            values = _product(rotation, values)
         elif channel.path == "scale" and channel.node in self.scales:
             values = values * self.scales[channel.node]
         return replace(channel, node=node, values=values)
 
 
-def _product(turn: Float64, quaternions: Float64) -> Float64:
-    """First the quaternions (…,4), then the turn (4,); linear, so that tangents of splines go along."""
-    x, y, z, w = turn
+def _product(rotation: Float64, quaternions: Float64) -> Float64:
+    """The product of a rotation (4,) and quaternions (…,4); it is linear, so it applies to tangents too."""
+    x, y, z, w = rotation
     matrix = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])
     return np.asarray(quaternions @ matrix.T)
 
@@ -90,22 +88,22 @@ class _Body:
     world: list[Float64]  # (4,4) for each node
     firsts: Mapping[int, Float64]  # (3,) first key of a node's translation
 
-    def above(self, node: int) -> Float64:
+    def parent_world(self, node: int) -> Float64:
         parent = self.tree.parents[node]
         return np.eye(4) if parent < 0 else self.world[parent]
 
     def unit(self, node: int) -> float:
-        return float(np.cbrt(abs(np.linalg.det(self.above(node)[:3, :3])))) or 1.0
+        return float(np.cbrt(abs(np.linalg.det(self.parent_world(node)[:3, :3])))) or 1.0
 
     def length(self, node: int) -> float:
-        """From the parent, in world units; of a node that stands in its parent, where its keys begin."""
+        """Distance from the parent in world units; that of the first key for a node without a rest translation."""
         local = self.tree.parent_from_node[node][:3, 3]
         if not local.any() and node in self.firsts:
             local = self.firsts[node]
-        return float(np.linalg.norm(self.above(node)[:3, :3] @ local))
+        return float(np.linalg.norm(self.parent_world(node)[:3, :3] @ local))
 
     def height(self, node: int, nodes: Sequence[int]) -> tuple[float, float]:
-        """How high a node stands above the lowest, and how high the body is."""
+        """The height of a node above the lowest one, and the height of the body."""
         ups = np.array([self.world[n][1, 3] for n in nodes])
         return float(self.world[node][1, 3] - ups.min()), float(np.ptp(ups))
 
@@ -118,10 +116,14 @@ def compare_bodies(
     *,
     keep_translations: bool = False,
 ) -> Retarget:
-    """What the channels of a clip need to move the character."""
-    firsts = {c.node: _first_key(c) for c in channels if c.path == "translation"}
-    one = _Body(clip, _at_rest(clip), firsts)
-    other = _Body(character, _at_rest(character), {})
+    """The retargeting of a clip's channels to the character."""
+    firsts = {
+        c.node: np.asarray(c.values[0, 1] if c.interpolation == "CUBICSPLINE" else c.values[0])
+        for c in channels
+        if c.path == "translation"
+    }
+    one = _Body(clip, _rest_world(clip), firsts)
+    other = _Body(character, _rest_world(character), {})
     tops = _topmost(clip, node_of)
     ratios = {}
     for ours, theirs in node_of.items():
@@ -138,27 +140,24 @@ def compare_bodies(
         local = _plain(wanted * one.unit(ours) / other.unit(theirs))
         if local != 1 and ours in firsts:
             factors[ours] = local
-    turns = {top: turn for top in tops if (turn := _turn(one, other, top, node_of[top])) is not None}
+    rotations = {top: turn for top in tops if (turn := _root_rotation(one, other, top, node_of[top])) is not None}
     ratio = BodyRatio(typical, next(iter(roots.values()), typical), bool(factors) and not keep_translations)
-    return Retarget(node_of, {} if keep_translations else factors, _scale_factors(one, other, node_of), turns, ratio)
+    scales = _scale_factors(one, other, node_of)
+    return Retarget(node_of, {} if keep_translations else factors, scales, rotations, ratio)
 
 
-def _first_key(channel: Channel) -> Float64:
-    return np.asarray(channel.values[0, 1] if channel.interpolation == "CUBICSPLINE" else channel.values[0])
-
-
-def _at_rest(tree: NodeTree) -> list[Float64]:
+def _rest_world(tree: NodeTree) -> list[Float64]:
     return [matrices[0] for matrices in tree.world_from_node({}, 1)]
 
 
 def _topmost(tree: NodeTree, node_of: Mapping[int, int]) -> set[int]:
-    """Matched nodes without a matched one above them."""
+    """Matched nodes without a matched ancestor."""
     found = set()
     for node in node_of:
-        above = tree.parents[node]
-        while above >= 0 and above not in node_of:
-            above = tree.parents[above]
-        if above < 0:
+        ancestor = tree.parents[node]
+        while ancestor >= 0 and ancestor not in node_of:
+            ancestor = tree.parents[ancestor]
+        if ancestor < 0:
             found.add(node)
     return found
 
@@ -168,7 +167,7 @@ def _plain(ratio: float) -> float:
 
 
 def _height_ratio(one: _Body, other: _Body, top: int, node_of: Mapping[int, int], typical: float) -> float:
-    """Of hip heights; of bone lengths where a topmost joint stands on the ground."""
+    """The ratio of hip heights; that of bone lengths if a topmost joint is at the ground."""
     (ours, our_body), (theirs, their_body) = (
         one.height(top, list(node_of)),
         other.height(node_of[top], list(node_of.values())),
@@ -188,15 +187,15 @@ def _scale_factors(one: _Body, other: _Body, node_of: Mapping[int, int]) -> dict
     return found
 
 
-def _turn(one: _Body, other: _Body, top: int, node: int) -> Float64 | None:
-    """The turn between the spaces above a topmost joint, if the rest poses agree better with it than without."""
-    turn = nearest_rotation(other.above(node)[:3, :3]).T @ nearest_rotation(one.above(top)[:3, :3])
+def _root_rotation(one: _Body, other: _Body, top: int, node: int) -> Float64 | None:
+    """The rotation between the parent spaces of a topmost joint, if the rest poses agree better with it."""
+    turn = nearest_rotation(other.parent_world(node)[:3, :3]).T @ nearest_rotation(one.parent_world(top)[:3, :3])
     ours = matrices_from_quaternions(unit_quaternions(one.tree.placements.node(top).rotation))
     theirs = matrices_from_quaternions(unit_quaternions(other.tree.placements.node(node).rotation))
-    if _angle(turn) <= NO_TURN or _angle(ours.T @ theirs) <= _angle((turn @ ours).T @ theirs) + NO_TURN:
+    if _angle(turn) <= NO_ROTATION or _angle(ours.T @ theirs) <= _angle((turn @ ours).T @ theirs) + NO_ROTATION:
         return None
     return np.asarray(quaternions_from_matrices(turn))
 
 
 def _angle(rotation: Float64) -> float:
-    return float(2 * np.arccos(np.clip(np.abs(quaternions_from_matrices(rotation) @ ONE_TURN), 0, 1)))
+    return float(2 * np.arccos(np.clip(np.abs(quaternions_from_matrices(rotation)[3]), 0, 1)))

@@ -46,7 +46,7 @@ from osteon.io.gltf.patch.motion import (
     place_helpers,
 )
 
-__all__ = ["change_notes", "keeps_mesh", "keeps_motion", "note_clips", "write_on_character"]
+__all__ = ["append_clip_metadata", "change_metadata", "keeps_mesh", "keeps_motion", "write_on_character"]
 
 
 def keeps_mesh(character: Character, model: SkinnedModel) -> bool:
@@ -57,14 +57,14 @@ def keeps_mesh(character: Character, model: SkinnedModel) -> bool:
 
 
 def keeps_motion(character: Character, model: SkinnedModel) -> bool:
-    """Whether the joints of a model move exactly as the character's own clips move them."""
+    """Whether the joints of a model move exactly as in the character's own clips."""
     own = character.model.track.transforms
     joints = model.track.transforms[:, : own.shape[1]]
     return bool(character.animations) and own.shape == joints.shape and np.array_equal(own, joints)
 
 
 def write_on_character(path: Path, character: Character, model: SkinnedModel) -> None:
-    """The character with the weights of `model`, its motion, and its normals where the fit found others."""
+    """Write the character with the weights and motion of `model`, and its normals if the fit found others."""
     file = PatchedDocument(character.document)
     instances = character.scene.instances
     own_meshes(file, instances)
@@ -77,12 +77,12 @@ def write_on_character(path: Path, character: Character, model: SkinnedModel) ->
             replace_influences(file, instance, skin, joints)
     morphs = write_surface(file, character, model)
     _write_motion(file, character, model, helpers, morphs)
-    change_notes(file, character, model)
+    change_metadata(file, character, model)
     path.write_bytes(file.to_bytes(path.suffix.lower()))
 
 
 def _skin_of(character: Character, model: SkinnedModel, number: int, helpers: list[Helper]) -> tuple[Skin, list[int]]:
-    """Influences of the vertices of an instance, and the joint of each bone in its skin."""
+    """Influences of the vertices of an instance, and the joint index of each bone in its skin."""
     instance, joints = character.scene.instances[number], character.bones.of_joint[number]
     assert instance.skin is not None
     joint_of_bone = [0] * model.n_bones
@@ -96,10 +96,10 @@ def _skin_of(character: Character, model: SkinnedModel, number: int, helpers: li
 def _write_motion(
     file: PatchedDocument, character: Character, model: SkinnedModel, helpers: list[Helper], morphs: Morphs
 ) -> None:
-    """Keys of all that moves: in new animations, or of what is new in the character's own."""
+    """Write keys of all moving nodes to new animations, or only those of new nodes to the character's own."""
     own = keeps_motion(character, model) and not _plays_targets(character)
     moved = _world_of_nodes(character, model, helpers)
-    keys = find_node_keys(*_standing(character, helpers), moved, [clip.start for clip in model.clips])
+    keys = find_node_keys(*_rest_nodes(character, helpers), moved, [clip.start for clip in model.clips])
     if own:
         keys = [k for k in keys if k.node >= len(character.document.items("nodes"))]
     names = [] if own else free_clip_names(file, [clip.name for clip in model.clips])
@@ -116,15 +116,15 @@ def _write_motion(
             if morphs.weights.shape[1] or (not own and _differs(character, node, before)):
                 add_weight_keys(file, animation, node, seconds, before, morphs.weights[frames])
         if not animation["channels"]:
-            _stand_still(file, animation, keys, seconds)
+            _add_constant(file, animation, keys, seconds)
 
 
 def _plays_targets(character: Character) -> bool:
-    """Whether the character's clips, or its mesh as it stands, show morph targets that the rest pose does not."""
+    """Whether the character's clips or its mesh have morph weights that differ from those of the rest pose."""
     if character.metadata is not None:
         return False
-    stands = any(np.abs(instance.weights).max(initial=0) > 0 for instance in character.scene.instances)
-    return stands or any(channel.path == "weights" for clip in character.clips for channel in clip.channels)
+    at_rest = any(np.abs(instance.weights).max(initial=0) > 0 for instance in character.scene.instances)
+    return at_rest or any(channel.path == "weights" for clip in character.clips for channel in clip.channels)
 
 
 def _differs(character: Character, node: int, weights: Float64) -> bool:
@@ -132,21 +132,21 @@ def _differs(character: Character, node: int, weights: Float64) -> bool:
     return bool(len(weights)) and not np.array_equal(instance.weights, weights)
 
 
-def _stand_still(file: PatchedDocument, animation: JsonObject, keys: list[NodeKeys], seconds: Float64) -> None:
-    """A clip in which nothing moves has one channel, because glTF asks for one."""
+def _add_constant(file: PatchedDocument, animation: JsonObject, keys: list[NodeKeys], seconds: Float64) -> None:
+    """Add a constant channel to a clip without motion, because glTF requires one."""
     still = next(k for k in keys if k.path == "rotation")
     values = np.tile(still.still, (len(still.values), 1))
     held = NodeKeys(still.node, still.path, values, still.still, -1.0)
     ClipKeys(file, animation, seconds).add(held, slice(0, len(seconds)))
 
 
-def _standing(character: Character, helpers: list[Helper]) -> tuple[list[RestNode], list[int]]:
+def _rest_nodes(character: Character, helpers: list[Helper]) -> tuple[list[RestNode], list[int]]:
     """All nodes without animation, and their order, parents first."""
     tree = character.scene.tree
     nodes = [
         RestNode(parent, tree.parent_from_node[n], tree.placements.node(n)) for n, parent in enumerate(tree.parents)
     ]
-    return nodes + [helper.standing for helper in helpers], tree.order + [helper.node for helper in helpers]
+    return nodes + [helper.rest for helper in helpers], tree.order + [helper.node for helper in helpers]
 
 
 def _world_of_nodes(character: Character, model: SkinnedModel, helpers: list[Helper]) -> dict[int, Float64]:
@@ -162,35 +162,35 @@ def _world_of_nodes(character: Character, model: SkinnedModel, helpers: list[Hel
     return moved
 
 
-#: What was made for weights that are no longer there.
+#: Metadata that were made for the earlier weights.
 _OUTDATED = ("deformer", "displacements", "levels")
 
 
-def change_notes(file: PatchedDocument, character: Character, model: SkinnedModel) -> None:
-    """The notes of a file that Osteon wrote, for the model that it holds now."""
+def change_metadata(file: PatchedDocument, character: Character, model: SkinnedModel) -> None:
+    """Change the metadata of a file that Osteon wrote to those of the new model."""
     if character.metadata is None:
         return
-    notes: JsonObject = file.root["asset"]["extras"]["osteon"]
+    metadata: JsonObject = file.root["asset"]["extras"]["osteon"]
     for key in _OUTDATED:
-        notes.pop(key, None)
-    notes["influences"] = model.skin.n_influences
-    notes["bone_type"] = wider_type(character.model.track.bone_type, model.track.bone_type)
-    note_clips(file, model.clips)
-    if "low" in notes:
+        metadata.pop(key, None)
+    metadata["influences"] = model.skin.n_influences
+    metadata["bone_type"] = wider_type(character.model.track.bone_type, model.track.bone_type)
+    append_clip_metadata(file, model.clips)
+    if "low" in metadata:
         added = 0 if model.corrections is None else model.corrections.n_columns
-        notes["low"] = [*notes["low"], *([0.0] * added)]
-        notes["span"] = [*notes["span"], *([1.0] * added)]
-    _note_helpers(file, notes, character, model)
+        metadata["low"] = [*metadata["low"], *([0.0] * added)]
+        metadata["span"] = [*metadata["span"], *([1.0] * added)]
+    _append_helpers(file, metadata, character, model)
 
 
-def note_clips(file: PatchedDocument, clips: Iterable[Clip]) -> None:
-    """List clips whose animations were added at the end, under the names that these have."""
-    notes = file.root.get("asset", {}).get("extras", {}).get("osteon", {})
-    known = notes.get("clips")
+def append_clip_metadata(file: PatchedDocument, clips: Iterable[Clip]) -> None:
+    """Append clips to the metadata of a file that Osteon wrote, with the names of their animations, the last ones."""
+    metadata = file.root.get("asset", {}).get("extras", {}).get("osteon", {})
+    known = metadata.get("clips")
     if known is None:
         return
     added = file.items("animations")[len(file.document.items("animations")) :]
-    notes["clips"] = [
+    metadata["clips"] = [
         *known,
         *(
             {"name": animation["name"], "frames": clip.n_frames, "fps": clip.fps}
@@ -199,17 +199,17 @@ def note_clips(file: PatchedDocument, clips: Iterable[Clip]) -> None:
     ]
 
 
-def _note_helpers(file: PatchedDocument, notes: JsonObject, character: Character, model: SkinnedModel) -> None:
+def _append_helpers(file: PatchedDocument, metadata: JsonObject, character: Character, model: SkinnedModel) -> None:
     added = model.track.names[character.model.n_bones :]
     if not added:
         return
     skin = character.scene.instances[0].skin
     assert skin is not None
-    if "bone_joints" in notes:
-        notes["bone_joints"] = [*notes["bone_joints"], *range(len(skin.nodes), len(skin.nodes) + len(added))]
+    if "bone_joints" in metadata:
+        metadata["bone_joints"] = [*metadata["bone_joints"], *range(len(skin.nodes), len(skin.nodes) + len(added))]
     for key in ("joint_names", "bones"):
-        if key in notes:
-            notes[key] = [*notes[key], *added]
-    if "parents" in notes and model.skeleton is not None:
-        notes["parents"] = model.skeleton.parents.tolist()
-        notes["joints"] = file.add(np.asarray(model.skeleton.world_from_joint).reshape(-1), "data")
+        if key in metadata:
+            metadata[key] = [*metadata[key], *added]
+    if "parents" in metadata and model.skeleton is not None:
+        metadata["parents"] = model.skeleton.parents.tolist()
+        metadata["joints"] = file.add(np.asarray(model.skeleton.world_from_joint).reshape(-1), "data")

@@ -32,12 +32,12 @@ __all__ = [
 ]
 
 
-#: Two names of one codec; the later one has more, which is read under both.
+#: Two names of one codec; the later one has more features, which are accepted under both.
 MESHOPT_EXTENSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
-#: First byte of a stream; of attributes it says the version too.
+#: First byte of a stream; for attributes it includes the version.
 _STREAM_HEADS = {"ATTRIBUTES": (0xA0, 0xA1), "TRIANGLES": (0xE1,), "INDICES": (0xD1,)}
-#: Bytes that elements can have, by filter.
+#: Bytes per element that each filter allows.
 _STRIDES = {
     "OCTAHEDRAL": (4, 8),
     "QUATERNION": (8,),
@@ -74,13 +74,13 @@ class MeshoptStream:
 
 
 def decode_view(document: Document, view: JsonObject, compressed: JsonObject, what: str) -> memoryview:
-    """The bytes of a view, (count,stride) in a row. Its size is claimed first."""
+    """The decompressed bytes of a view, (count,stride) as one row. Their size is checked first."""
     stream = _read_stream(document, compressed, what)
     size = stream.count * stream.stride
     if document.whole(view, "byteLength", what) != size:
-        raise document.error(f"{what} promises {view['byteLength']} bytes but unpacks to {size}")
+        raise document.error(f"{what} declares {view['byteLength']} bytes but decompresses to {size}")
     if stream.least_bytes() > len(stream.data):
-        raise document.error(f"{what} promises {stream.count} elements, more than its compressed data can hold")
+        raise document.error(f"{what} declares {stream.count} elements, more than its compressed data can hold")
     document.claim_unpacked(size, what)
     decoded = decode_stream(stream)
     if decoded is None:
@@ -100,15 +100,15 @@ def _read_stream(document: Document, entry: JsonObject, what: str) -> MeshoptStr
     buffer = document.buffer(entry.get("buffer"), what)
     start, length = document.whole(entry, "byteOffset", what, 0), document.whole(entry, "byteLength", what)
     if not 0 < length <= len(buffer) - start:
-        raise document.error(f"{what} is compressed with meshopt, and lies beyond the end of its buffer")
+        raise document.error(f"{what} is compressed with meshopt, and extends beyond the end of its buffer")
     data = np.frombuffer(buffer, np.uint8, length, start)
     if data[0] not in _STREAM_HEADS[mode]:
-        raise document.error(f"{what} is compressed with meshopt, and its data do not begin as {mode} do")
+        raise document.error(f"{what} is compressed with meshopt, and its first byte is not that of {mode}")
     return MeshoptStream(data, mode, filter_name, count, stride)
 
 
 def decode_stream(stream: MeshoptStream) -> NDArray[np.uint8] | None:
-    """The elements as bytes, or None if the stream is damaged."""
+    """The decompressed elements as bytes, or None if the stream is damaged."""
     # compiled: not needed to import the formats
     from osteon.io.gltf.meshopt.attributes import decode_attributes
     from osteon.io.gltf.meshopt.filters import apply_filter
@@ -132,12 +132,12 @@ def decode_stream(stream: MeshoptStream) -> NDArray[np.uint8] | None:
 
 
 def _table_fits(table: NDArray[np.uint8]) -> bool:
-    """The table at the end of triangles names new and recent vertices only."""
+    """Whether the table at the end of a stream of triangles refers to new and recent vertices only."""
     return bool(((table & 15) < 15).all() and (table < 0xF0).all() and not table[14:].any())
 
 
 def read_view(document: Document, index: Any, what: str) -> memoryview:
-    """The bytes of a view; of a compressed one what it unpacks to, kept for whoever asks again."""
+    """The bytes of a view, decompressed if it is compressed; decompressed views are cached."""
     view = document.item("bufferViews", index, what)
     compressed = _meshopt_entry(document, view, what)
     if compressed is None:
@@ -157,7 +157,7 @@ def _stored_bytes(document: Document, view: JsonObject, what: str) -> memoryview
     data = document.buffer(view.get("buffer"), what)
     start, length = document.whole(view, "byteOffset", what, 0), document.whole(view, "byteLength", what)
     if start + length > len(data):
-        raise document.error(f"{what} has a buffer view that is too short: it lies beyond the end of its buffer")
+        raise document.error(f"{what} has a buffer view that is too short: it extends beyond the end of its buffer")
     return memoryview(data)[start : start + length]
 
 
@@ -166,20 +166,20 @@ _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 
 
 def read_floats(document: Document, index: Any, widths: tuple[int, ...], user: str) -> Float64:
-    """(count, width) real numbers; normalised integers become -1 … 1 or 0 … 1."""
+    """(count, width) values of an accessor; normalised integers become -1 … 1 or 0 … 1."""
     entry = document.item("accessors", index, user)
     what = f"accessor {index} ({user})"
     return as_floats(document, entry, _read(document, entry, widths, what), what)
 
 
 def as_floats(document: Document, entry: JsonObject, values: NDArray[Any], what: str) -> Float64:
-    """Stored numbers as the accessor `entry` means them."""
+    """Stored numbers as floats, normalised if the accessor `entry` is."""
     document.claim(8 * values.size, what)
-    with np.errstate(invalid="ignore"):  # NaN is named below
+    with np.errstate(invalid="ignore"):  # NaN is reported below
         floats: Float64 = values.astype(np.float64)
-    meant = _component(document, entry, what)
-    if entry.get("normalized") is True and values.dtype.kind in "iu" and meant.kind in "iu":
-        floats = np.maximum(floats / np.iinfo(meant).max, -1.0)
+    declared = _component(document, entry, what)
+    if entry.get("normalized") is True and values.dtype.kind in "iu" and declared.kind in "iu":
+        floats = np.maximum(floats / np.iinfo(declared).max, -1.0)
     if not np.isfinite(floats).all():
         raise document.error(f"{what} holds NaN or infinity")
     return floats
@@ -188,24 +188,21 @@ def as_floats(document: Document, entry: JsonObject, values: NDArray[Any], what:
 def read_indices(
     document: Document, index: Any, widths: tuple[int, ...], user: str, *, from_floats: bool = False
 ) -> NDArray[np.int64]:
-    """(count, width) whole numbers from 0."""
+    """(count, width) non-negative integers of an accessor."""
     entry = document.item("accessors", index, user)
     what = f"accessor {index} ({user})"
     return as_indices(document, _read(document, entry, widths, what), what, from_floats=from_floats)
 
 
 def as_indices(document: Document, values: NDArray[Any], what: str, *, from_floats: bool = False) -> NDArray[np.int64]:
-    """Stored numbers as whole ones; real numbers only if that is said, and they are whole."""
-    if values.dtype.kind == "f" and not (from_floats and _are_whole(values)):
-        raise document.error(f"{what} holds real numbers, expected whole ones")
+    """Stored numbers as integers; `from_floats` accepts floats with integer values."""
+    integral = from_floats and bool((np.abs(values) < 2**31).all() and (np.rint(values) == values).all())
+    if values.dtype.kind == "f" and not integral:
+        raise document.error(f"{what} holds floats, expected integers")
     document.claim(8 * values.size, what)
     if values.min(initial=0) < 0:
         raise document.error(f"{what} holds negative numbers, expected indices from 0")
     return values.astype(np.int64)
-
-
-def _are_whole(values: NDArray[Any]) -> bool:
-    return bool((np.abs(values) < 2**31).all() and (np.rint(values) == values).all())
 
 
 def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: str) -> NDArray[Any]:
@@ -218,8 +215,10 @@ def _read(document: Document, entry: JsonObject, widths: tuple[int, ...], what: 
         raise document.error(f"{what} is empty")
     if "bufferView" in entry:
         values = _from_view(document, entry, dtype, (count, width), what)
+    elif count > (stored := document.size()):  # zeros: the accessor cannot be longer than the data that go with it
+        raise document.error(f"{what} declares {count} elements, but all buffers together have {stored} bytes")
     else:
-        values = _zeros(document, dtype, (count, width), what)
+        values = np.zeros((count, width), dtype)
     return _replaced(document, entry, values, what) if "sparse" in entry else values
 
 
@@ -230,18 +229,10 @@ def _component(document: Document, entry: JsonObject, what: str) -> np.dtype[Any
     return np.dtype(_COMPONENTS[code])
 
 
-def _zeros(document: Document, dtype: np.dtype[Any], shape: tuple[int, int], what: str) -> NDArray[Any]:
-    """An accessor without data is all zeros; it cannot be longer than the data that goes with it."""
-    there = document.size()
-    if shape[0] > there:
-        raise document.error(f"{what} promises {shape[0]} elements, but all buffers together hold {there} bytes")
-    return np.zeros(shape, dtype)
-
-
 def _from_view(
     document: Document, entry: JsonObject, dtype: np.dtype[Any], shape: tuple[int, int], what: str
 ) -> NDArray[Any]:
-    """A view into the buffer, checked to lie in it before it is made."""
+    """An array over the bytes of a buffer view, which must hold all of it."""
     view = document.item("bufferViews", entry["bufferView"], what)
     data = read_view(document, entry["bufferView"], what)
     offset = document.whole(entry, "byteOffset", what, 0)
@@ -250,12 +241,12 @@ def _from_view(
     if stride < size:
         raise document.error(f"{what} has a byteStride of {stride}, shorter than its elements")
     if offset + (shape[0] - 1) * stride + size > len(data):
-        raise document.error(f"{what} promises {shape[0]} elements but its buffer view is too short for them")
+        raise document.error(f"{what} declares {shape[0]} elements but its buffer view is too short for them")
     return np.ndarray(shape, dtype, data, offset, (stride, dtype.itemsize))
 
 
 def _replaced(document: Document, entry: JsonObject, values: NDArray[Any], what: str) -> NDArray[Any]:
-    """The values with some of them replaced, as the sparse part says."""
+    """The values with those replaced that the sparse part of the accessor lists."""
     sparse = document.object(entry, "sparse", what)
     count = document.whole(sparse, "count", what)
     if count > len(values):
@@ -270,18 +261,18 @@ def _replaced(document: Document, entry: JsonObject, values: NDArray[Any], what:
     stored = _from_view(document, indices, dtype, (count, 1), what)
     at = as_indices(document, stored, f"the sparse part of {what}", from_floats=True)[:, 0]
     if at.max() >= len(values):
-        raise document.error(f"the sparse part of {what} replaces an element that is not there")
+        raise document.error(f"the sparse part of {what} replaces an element that does not exist")
     out = values.copy()
     out[at] = _from_view(document, replacements, values.dtype, (count, values.shape[1]), what)
     return out
 
 
-#: glTF's numbers for 8, 16 and 32 bits without sign.
-WHOLE_NUMBERS = (5121, 5123, 5125)
+#: Component types of unsigned integers of 8, 16 and 32 bits.
+UNSIGNED = (5121, 5123, 5125)
 
 
 def read_arrays(document: Document, entries: JsonObject, owner: str) -> Arrays:
-    """What `write_arrays` wrote; whole numbers have a sign again."""
+    """The arrays that `write_arrays` wrote; integers have a sign again."""
     return {name: _named_array(document, value, f"'{name}' of {owner}") for name, value in entries.items()}
 
 
@@ -290,11 +281,11 @@ def _named_array(document: Document, value: Any, user: str) -> NDArray[Any]:
     if not isinstance(shape, list) or not all(type(size) is int and 0 <= size < 2**31 for size in shape):
         raise document.error(f"{user} has no shape; write the file again")
     accessor = document.item("accessors", value.get("accessor"), user)
-    whole, double = accessor.get("componentType") in WHOLE_NUMBERS, value.get("bits") == 64
+    whole, double = accessor.get("componentType") in UNSIGNED, value.get("bits") == 64
     flat = (read_indices if whole else read_floats)(document, value["accessor"], (1,), user)[:, 0]
     if len(flat) != math.prod(shape) * (2 if double else 1) or (double and not whole):
         raise document.error(f"{user} has {len(flat)} numbers for the shape {tuple(shape)}; write the file again")
     if double:
         return flat.astype("<u4").view("<f8").reshape(shape)
-    # One without a sign that large would be no index anyway.
+    # An unsigned number beyond the range of int32 would be no index anyway.
     return flat.astype(np.uint32).view(np.int32).reshape(shape) if whole else flat.reshape(shape).astype(np.float32)

@@ -21,7 +21,6 @@ from osteon.core.arrays import Float64
 from osteon.core.progress import Progress, report_progress
 from osteon.io.formats.format_types import ClipFacts
 from osteon.io.formats.options import LoadOptions
-from osteon.io.formats.timeline import KEY_TOLERANCE, key_rate
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Animation, Channel, ChannelPath
 from osteon.io.gltf.read.accessors import read_floats
@@ -29,7 +28,7 @@ from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.nodes import NodeTree, Placement, read_nodes
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
-from osteon.io.load.clip_choice import select_names
+from osteon.io.load.clips import KEY_TOLERANCE, key_rate, select_names
 from osteon.io.load.limits import MOST_FRAMES
 from osteon.io.load.source import quote
 
@@ -50,7 +49,7 @@ _WIDTHS: dict[str, int] = {"translation": 3, "rotation": 4, "scale": 3, "weights
 
 
 def read_animations(document: Document, target_counts: dict[int, int]) -> list[Animation]:
-    """All animations that move nodes; `target_counts` says how many morph targets the mesh of a node has."""
+    """All animations that move nodes; `target_counts` has the number of morph targets of each node's mesh."""
     found: list[Animation] = []
     for index, entry in enumerate(document.items("animations")):
         what = f"animation {index}"
@@ -70,7 +69,7 @@ def read_animations(document: Document, target_counts: dict[int, int]) -> list[A
 def _read_channel(
     document: Document, entry: JsonObject, samplers: list[JsonObject], what: str, target_counts: dict[int, int]
 ) -> Channel | None:
-    """A channel, or None if it moves nothing we sample (a channel without a node, a pointer, a mesh without morphs)."""
+    """A channel, or None if it moves nothing that is sampled (no node, a pointer, a mesh without morph targets)."""
     target = document.object(entry, "target", what)
     path = target.get("path")
     if "node" not in target or not isinstance(path, str) or path not in _WIDTHS:
@@ -93,7 +92,7 @@ def _read_channel(
     per_key = (n_targets if path == "weights" else 1) * (3 if interpolation == "CUBICSPLINE" else 1)
     if len(values) != len(times) * per_key:
         raise document.error(
-            f"{what} has {len(values)} values of {path} for {len(times)} keys, expected {per_key} a key"
+            f"{what} has {len(values)} values of {path} for {len(times)} keys, expected {per_key} per key"
         )
     width = n_targets if path == "weights" else _WIDTHS[path]
     shape = (len(times), 3, width) if interpolation == "CUBICSPLINE" else (len(times), width)
@@ -106,7 +105,7 @@ BLOCK_MATRICES = 1 << 18  # matrices held at once, where a file has very many no
 
 @dataclass(frozen=True, slots=True)
 class SampledClip:
-    """An animation and the moments of its frames."""
+    """An animation and the times of its frames."""
 
     clip: Clip
     channels: tuple[Channel, ...]
@@ -115,14 +114,14 @@ class SampledClip:
 
 @dataclass(frozen=True, slots=True)
 class ScenePose:
-    """Where all nodes are in some consecutive frames."""
+    """Transforms of all nodes in some consecutive frames."""
 
     start: int  # number of the first frame
     world: list[Float64]  # (f,4,4) for each node
-    animated_weights: dict[int, Float64]  # (f,m) by node, where an animation moves them
+    animated_weights: dict[int, Float64]  # (f,m) by node, if they are animated
 
     def weights(self, instance: MeshInstance) -> Float64:
-        """(f,m) weights of a part's morph targets."""
+        """(f,m) weights of an instance's morph targets."""
         still = np.broadcast_to(instance.weights, (len(self.world[instance.node]), len(instance.weights)))
         return self.animated_weights.get(instance.node, still)
 
@@ -132,7 +131,7 @@ def plan_clips(document: Document, scene: GltfScene, options: LoadOptions) -> li
     animations = read_animations(document, scene.target_counts())
     metadata = read_metadata(document)
     if metadata is not None and options.fps == "file":
-        return _noted_clips(metadata, animations, options)
+        return _stored_clips(metadata, animations, options)
     wanted = select_names([a.name for a in animations], options.clips, document.source.path)
     planned: list[SampledClip] = []
     start = 0
@@ -145,12 +144,12 @@ def plan_clips(document: Document, scene: GltfScene, options: LoadOptions) -> li
     return planned or [SampledClip(Clip("still", 0, 1, options.frame_rate), (), np.zeros(1))]
 
 
-def _noted_clips(metadata: Metadata, animations: list[Animation], options: LoadOptions) -> list[SampledClip]:
-    """The clips of a model that Osteon wrote, frame for frame; keys that were left out are sampled."""
+def _stored_clips(metadata: Metadata, animations: list[Animation], options: LoadOptions) -> list[SampledClip]:
+    """The clips of a model that Osteon wrote, frame by frame; frames without a key are interpolated."""
     clips = metadata.clips()
     if not 0 < sum(clip.frames for clip in clips) <= MOST_FRAMES:
         raise metadata.document.error(
-            f"'clips' of Osteon's notes must have 1 … {MOST_FRAMES} frames; write the file again"
+            f"'clips' of Osteon's metadata must have 1 … {MOST_FRAMES} frames; write the file again"
         )
     metadata.document.check_frames(sum(clip.frames for clip in clips), options.fps)
     channels = {animation.number: animation.channels for animation in animations}
@@ -166,7 +165,7 @@ def _noted_clips(metadata: Metadata, animations: list[Animation], options: LoadO
 
 
 def _sample_times(animation: Animation, options: LoadOptions, document: Document) -> tuple[float, Float64]:
-    """The rate, and the moments of all frames."""
+    """The rate, and the times of all frames."""
     start, end = animation.start, animation.end
     keys = np.concatenate([c.times for c in animation.channels])
     rate = key_rate(keys) if options.fps == "file" else float(options.fps)
@@ -183,7 +182,7 @@ def _sample_times(animation: Animation, options: LoadOptions, document: Document
 
 
 def _snapped(moments: Float64, keys: Float64, tolerance: float) -> Float64:
-    """Moments that nearly meet a key meet it: a step must not come a frame late for the rounding of its time."""
+    """Snap times to keys within the tolerance: a step must not come a frame late because of rounding."""
     after = np.searchsorted(keys, moments).clip(1, max(1, len(keys) - 1))
     near = keys[np.stack([after - 1, np.minimum(after, len(keys) - 1)])]
     nearest = np.where(np.abs(near[0] - moments) <= np.abs(near[1] - moments), near[0], near[1])
@@ -191,7 +190,7 @@ def _snapped(moments: Float64, keys: Float64, tolerance: float) -> Float64:
 
 
 def sample_blocks(scene: GltfScene, clips: list[SampledClip], progress: Progress | None = None) -> Iterator[ScenePose]:
-    """All frames of all clips, some at a time."""
+    """All frames of all clips, in blocks."""
     total = clips[-1].clip.stop
     block = max(1, min(BLOCK, BLOCK_MATRICES // max(1, len(scene.tree.parents))))
     done = 0
@@ -229,17 +228,17 @@ class ClipFile:
 
     document: Document
     tree: NodeTree
-    names: dict[int, str]  # of the nodes that they move
+    names: dict[int, str]  # of the animated nodes
     planned: list[SampledClip]
 
 
 def read_clip_file(document: Document, options: LoadOptions, *, named: bool = True) -> ClipFile:
-    """All clips of a file, sampled as `options` say; `named`: one that is alone is called like its file."""
+    """All clips of a file, sampled at the rate of `options`; `named`: a single clip gets the name of its file."""
     tree = read_nodes(document)
     planned = plan_clips(document, GltfScene(tree, []), LoadOptions(fps=options.fps))
     moved = sorted({channel.node for sampled in planned for channel in sampled.channels})
     if not moved:
-        raise document.source.geometry_error("its clips move no joint; export it with its animation")
+        raise document.source.geometry_error("its clips animate no joint; export it with its animation")
     entries = document.items("nodes")
     names = {node: document.text(entries[node], "name", "") for node in moved}
     if len(planned) == 1 and named:
@@ -248,7 +247,7 @@ def read_clip_file(document: Document, options: LoadOptions, *, named: bool = Tr
 
 
 def describe_clip_file(document: Document, options: LoadOptions) -> ClipFacts:
-    """The joints that the clips of a file move, and its clips as they would be sampled, under their own names."""
+    """The joints that the clips of a file animate, and its clips as they would be sampled, under their own names."""
     clips = read_clip_file(document, options, named=False)
     wanted = select_names([sampled.clip.name for sampled in clips.planned], options.clips, document.source.path)
     found: list[Clip] = []

@@ -43,23 +43,23 @@ __all__ = [
 ]
 
 
-#: Matrices of joints that differ by less than this part of their size agree.
+#: Matrices of joints that differ by less than this fraction of their size agree.
 AGREEMENT = 1e-3
-#: What float32 leaves of a product that is the identity on paper.
+#: Rounding error of float32 in a product that should be the identity.
 ROUNDING = 1e-6
-#: A matrix that shrinks some direction by more than this cannot be undone in float32.
+#: A matrix whose smallest singular value is below this fraction of its largest cannot be inverted in float32.
 FLAT = 1e-5
-#: Neither can one that shrinks all directions to less than this.
+#: Neither can one whose singular values are all below this.
 TINY = 1e-30
 
 
 @dataclass(frozen=True, slots=True)
 class _Bind:
-    """Where the stored mesh of a skin stands as a whole."""
+    """The placement of the stored mesh of a skin as a whole."""
 
     world_from_mesh: Float64  # (4,4)
-    agrees: bool  # all joints say the same
-    keeps_shape: bool  # it scales all directions alike
+    agrees: bool  # all joints have this matrix
+    keeps_shape: bool  # it scales uniformly
 
 
 def rest_pose(scene: GltfScene) -> Float32:
@@ -81,7 +81,7 @@ def rest_pose(scene: GltfScene) -> Float32:
 
 
 def rest_placements(scene: GltfScene) -> list[Float64]:
-    """(4,4) for each instance: one matrix that can be undone and takes its stored mesh to the rest pose."""
+    """(4,4) for each instance: one invertible matrix that takes its stored mesh to the rest pose."""
     world = scene.tree.world_from_node({}, 1)
     binds = _binds(scene, world)
     found = []
@@ -89,22 +89,15 @@ def rest_placements(scene: GltfScene) -> list[Float64]:
         matrix = np.array(
             world[instance.node][0] if instance.skin is None else binds[instance.skin.number].world_from_mesh
         )
-        matrix[3] = 0, 0, 0, 1  # the row that a rest pose cannot show
-        found.append(matrix if _can_be_undone(matrix) and not _is_identity(matrix) else np.eye(4))
+        matrix[3] = 0, 0, 0, 1  # a rest pose has no perspective
+        scales = _scales(matrix)
+        invertible = scales[2] > max(FLAT * scales[0], TINY)
+        found.append(matrix if invertible and np.abs(matrix - np.eye(4)).max() > ROUNDING else np.eye(4))
     return found
 
 
-def _can_be_undone(matrix: Float64) -> bool:
-    scales = _scales(matrix)
-    return bool(scales[2] > max(FLAT * scales[0], TINY))
-
-
-def _is_identity(matrix: Float64) -> bool:
-    return bool(np.abs(matrix - np.eye(4)).max() <= ROUNDING)
-
-
 def _scales(matrix: Float64) -> Float64:
-    """Singular values, largest first; all zero for a matrix that has grown beyond all bounds."""
+    """Singular values, largest first; all zero for a matrix that is not finite."""
     if not np.isfinite(matrix).all():
         return np.zeros(3)
     return np.asarray(np.linalg.svd(matrix[:3, :3], compute_uv=False))
@@ -115,7 +108,7 @@ def _binds(scene: GltfScene, world: list[Float64]) -> dict[int, _Bind]:
     return {number: _bind(skin, list(skins.values()), world, scene.tree.depths) for number, skin in skins.items()}
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
+@np.errstate(over="ignore", invalid="ignore")  # an overflow is reported later, with its frame
 def _bind(skin: SkinJoints, skins: list[SkinJoints], world: list[Float64], depths: list[int]) -> _Bind:
     bound_together = [other for other in skins if _share_bind(skin, other)]
     matrices = np.concatenate([_world_from_mesh(other, world) for other in bound_together])
@@ -132,37 +125,37 @@ def _world_from_mesh(skin: SkinJoints, world: list[Float64]) -> Float64:
 
 def _agree(matrices: Float64, one: Float64) -> bool:
     size = np.abs(one[:3, :3]).max()
-    turn = np.abs(matrices[:, :3, :3] - one[:3, :3]).max()
+    linear = np.abs(matrices[:, :3, :3] - one[:3, :3]).max()
     reach = max(np.abs(one[:3, 3]).max(), np.abs(matrices[:, :3, 3]).max(), size)
-    return bool(turn <= AGREEMENT * size and np.abs(matrices[:, :3, 3] - one[:3, 3]).max() <= AGREEMENT * reach)
+    return bool(linear <= AGREEMENT * size and np.abs(matrices[:, :3, 3] - one[:3, 3]).max() <= AGREEMENT * reach)
 
 
 def _share_bind(skin: SkinJoints, other: SkinJoints) -> bool:
-    """Whether both skins bind some joint in the same place; every skin does so with itself."""
-    where = {node: j for j, node in enumerate(other.nodes)}
-    common = [(i, where[node]) for i, node in enumerate(skin.nodes) if node in where]
+    """Whether both skins have the same inverse bind matrix for some joint; every skin does with itself."""
+    joint_of = {node: j for j, node in enumerate(other.nodes)}
+    common = [(i, joint_of[node]) for i, node in enumerate(skin.nodes) if node in joint_of]
     close = (np.allclose(skin.joint_from_mesh[i], other.joint_from_mesh[j], rtol=1e-4, atol=1e-6) for i, j in common)
     return skin is other or any(close)
 
 
-#: glTF has any number of sets of four; more than this many bones a vertex are not kept.
+#: glTF allows any number of sets of four; of each vertex the strongest bones are kept, at most this many.
 MOST_INFLUENCES = 8
-#: Inverse bind matrices of a node that differ by less than this part of their size are one.
+#: Inverse bind matrices of a node that differ by less than this fraction of their size are the same.
 SAME_BIND = 1e-5
-#: A bind matrix that squeezes more than this cannot be undone in float32.
+#: A bind matrix with a larger condition number cannot be inverted in float32.
 WORST_CONDITION = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Bones:
-    """All bones of a scene in order of first use; a joint that several skins bind alike is one bone."""
+    """All bones of a scene in order of first use; a joint with the same bind matrix in several skins is one bone."""
 
     nodes: list[int]  # (b,)
     node_from_rest: Float64  # (b,4,4) B M^-1
     of_joint: list[Int64]  # for each instance: (j,) the bone of each joint of its skin, or of its node alone
 
     def transforms(self, pose: ScenePose) -> Float32:
-        """(f,b,3,4) posed_from_rest; what grows beyond all bounds becomes infinite."""
+        """(f,b,3,4) posed_from_rest; an overflow becomes infinite."""
         with np.errstate(over="ignore", invalid="ignore"):
             world = np.stack([pose.world[node] for node in self.nodes], axis=1)
             return np.asarray((world @ self.node_from_rest)[:, :, :3], np.float32)
@@ -173,7 +166,7 @@ class Bones:
 
 
 def gather_bones(scene: GltfScene, placements: list[Float64]) -> Bones:
-    """Bones of all instances; those on one skin, on one node, or on joints that are bound alike, share theirs."""
+    """Bones of all instances, shared where they have the same skin, node, or joint with the same bind matrix."""
     nodes: list[int] = []
     matrices: list[Float64] = []
     bones_of_node: dict[int, list[int]] = {}
@@ -183,8 +176,8 @@ def gather_bones(scene: GltfScene, placements: list[Float64]) -> Bones:
         bind = np.eye(4)[None] if instance.skin is None else instance.skin.joint_from_mesh
         found = []
         for node, matrix in zip(joints, bind @ np.linalg.inv(world_from_mesh), strict=True):
-            known = bones_of_node.setdefault(node, [])
-            bone = next((b for b in known if _same_bind(matrices[b], matrix)), len(nodes))
+            known, limit = bones_of_node.setdefault(node, []), SAME_BIND * np.abs(matrix).max()
+            bone = next((b for b in known if np.abs(matrices[b] - matrix).max() <= limit), len(nodes))
             if bone == len(nodes):
                 nodes.append(node)
                 matrices.append(matrix)
@@ -195,16 +188,11 @@ def gather_bones(scene: GltfScene, placements: list[Float64]) -> Bones:
 
 
 def pick_bones(bones: Bones, chosen: list[int]) -> Bones:
-    """Only some of the bones, in a new order; vertices follow no others."""
+    """The `chosen` bones in this order; vertices must follow no others."""
     place = np.zeros(len(bones.nodes), np.int64)
     place[chosen] = np.arange(len(chosen))
     nodes = [bones.nodes[b] for b in chosen]
     return Bones(nodes, bones.node_from_rest[chosen], [place[of] for of in bones.of_joint])
-
-
-def _same_bind(one: Float64, other: Float64) -> bool:
-    """Whether two inverse bind matrices of a node are one, as far as float32 can tell."""
-    return bool(np.abs(one - other).max() <= SAME_BIND * np.abs(one).max())
 
 
 def gather_skin(scene: GltfScene, bones: Bones) -> Skin:
@@ -223,7 +211,7 @@ def gather_skin(scene: GltfScene, bones: Bones) -> Skin:
 
 
 def _influences(instance: MeshInstance, bone_of_joint: Int64) -> tuple[Int32, Float64]:
-    """(v,k) bones and weights of one instance; unused slots name bone 0."""
+    """(v,k) bones and weights of one instance; unused slots have bone 0."""
     influences = instance.geometry.influences
     if instance.skin is None or influences is None:
         return np.full((instance.n_vertices, 1), bone_of_joint[0], np.int32), np.ones((instance.n_vertices, 1))
@@ -236,7 +224,7 @@ def _influences(instance: MeshInstance, bone_of_joint: Int64) -> tuple[Int32, Fl
 
 
 def joints_of_vertices(document: Document, scene: GltfScene) -> tuple[Int32, tuple[str, ...]]:
-    """(v,) the joint that moves each vertex most, or its node where no joint does; and the names of these."""
+    """(v,) the joint with the largest weight of each vertex, or its node without a skin; and the names of these."""
     entries = document.items("nodes")
     nodes = []
     for instance in scene.instances:
@@ -253,11 +241,11 @@ def joints_of_vertices(document: Document, scene: GltfScene) -> tuple[Int32, tup
 
 
 def gather_skeleton(document: Document, scene: GltfScene, bones: Bones) -> Skeleton | None:
-    """The joints of all skins as a tree, if nothing but skins moves; rest placement is that of the bind."""
+    """The joints of all skins as a tree, placed as in the bind pose; None if an instance has no skin."""
     if any(instance.skin is None for instance in scene.instances):
         return None
     if np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() > WORST_CONDITION:
-        return None  # a joint that was bound flat stands nowhere
+        return None  # a singular bind matrix gives no rest placement
     parents = parents_of_joints(scene, bones.nodes)
     world_from_joint = as_float32(invert(bones.node_from_rest[:, :3]))
     return Skeleton(bones.names(document), np.array(parents, np.int32), world_from_joint)

@@ -23,28 +23,28 @@ __all__ = ["Document", "check_address", "open_document", "read_address"]
 
 
 def check_address(source: Source, uri: Any, what: str) -> None:
-    """Refuse what is no text, or leads out of the folder of `source` or to the network."""
+    """Refuse a URI that is no string, or that refers outside the folder of `source` or to the network."""
     if not isinstance(uri, str):
-        raise source.format_error(f"the address of {what} is not a text")
+        raise source.format_error(f"the URI of {what} is not a string")
     if not uri.startswith("data:"):
         _beside(source, uri, what)
 
 
 def read_address(source: Source, uri: Any, what: str) -> bytes:
-    """The bytes at an address: a data URI, or a file in the folder of `source` (or below it)."""
+    """The bytes of a URI: embedded data, or a file in the folder of `source` or a subfolder."""
     check_address(source, uri, what)
     if uri.startswith("data:"):
         return _embedded(source, uri, what)
     path = _beside(source, uri, what)
     if not _is_file(path):
-        raise source.format_error(f"{what} is missing: there is no file {quote(uri)} beside it")
+        raise source.format_error(f"{what} is missing: there is no file {quote(uri)} in its folder")
     return Source(path).read()
 
 
 def _embedded(source: Source, uri: str, what: str) -> bytes:
     head, comma, body = uri.partition(",")
     if not comma:
-        raise source.format_error(f"the data of {what} breaks off before its first byte")
+        raise source.format_error(f"the data URI of {what} is truncated before its first byte")
     if not head.endswith(";base64"):
         return unquote_to_bytes(body)
     try:
@@ -54,19 +54,19 @@ def _embedded(source: Source, uri: str, what: str) -> bytes:
 
 
 def _beside(source: Source, uri: str, what: str) -> Path:
-    """The file that an address names, all links followed; it need not exist."""
+    """The file that a URI refers to, with all links resolved; it need not exist."""
     name = unquote(uri)
     folder = source.path.parent
     if ":" in name or "\\" in name or "\0" in name or name.startswith("/"):
-        raise source.format_error(f"{what} lies at {quote(uri)}; only files in the folder of the input are read")
+        raise source.format_error(f"{what} is at {quote(uri)}; only files in the folder of the input are read")
     path = folder / name
     if not inside(folder, path):
-        raise source.format_error(f"{what} lies at {quote(uri)}, outside the folder of the input; move it there")
+        raise source.format_error(f"{what} is at {quote(uri)}, outside the folder of the input; move it there")
     return path
 
 
 def _is_file(path: Path) -> bool:
-    """A regular file; a pipe or a device would be waited for, and a name the system cannot hold is no file."""
+    """Whether this is a regular file: reading a pipe or a device could block, and a name may be too long to be one."""
     try:
         return path.is_file()
     except OSError:
@@ -74,9 +74,9 @@ def _is_file(path: Path) -> bool:
 
 
 _MAGIC, _JSON_CHUNK, _BINARY_CHUNK = b"glTF", 0x4E4F534A, 0x004E4942
-#: Frames of a file of any size: thousands are posed at once.
+#: Frames that a file of any size may have; further ones must be in proportion to its size.
 FEW_FRAMES = 100_000
-#: Required extensions that are read: how numbers are stored and how often a mesh is shown.
+#: Required extensions that are supported: they change how numbers are stored or how often a mesh is shown.
 _READ = (
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -84,24 +84,24 @@ _READ = (
     "KHR_mesh_quantization",
     "KHR_meshopt_compression",
 )
-#: Required extensions that change how a surface looks, not where vertices go.
+#: Required extensions that change the appearance of a surface, not the positions of vertices.
 _HARMLESS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "MSFT_")
 
 
 class Document:
-    """The JSON of a file, with access that complains instead of failing."""
+    """The JSON of a file, with accessors that check types and raise errors that name the file."""
 
     def __init__(
         self, source: Source, root: JsonObject, binary: bytes | None, stored: int, text: str | None = None
     ) -> None:
         self.source = source
         self.root = root
-        self.json_text = text  # of the JSON; None where it was made from another format
+        self.json_text = text  # None where the document was converted from another format
         self._binary = binary
         self._buffers: dict[int, bytes] = {}
         self._lists: dict[str, list[JsonObject]] = {}
         self.unpacked_views: dict[int, memoryview] = {}
-        self.draco_meshes: dict[int, object] | None = None  # by buffer view, once they are unpacked
+        self.draco_meshes: dict[int, object] | None = None  # by buffer view, once they are decompressed
         self._claims = Claims(source, stored)
         self._unpacked = 0
 
@@ -115,7 +115,7 @@ class Document:
         return self._lists[key]
 
     def item(self, key: str, index: Any, user: str) -> JsonObject:
-        """Entry `index` of a top-level list, which `user` refers to."""
+        """Entry `index` of a top-level list; `user` is what refers to it, for messages."""
         there = self.items(key)
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(there):
             raise self.error(f"{user} refers to {key} {quote(str(index))}, but the file holds {len(there)}")
@@ -134,27 +134,27 @@ class Document:
         return value
 
     def whole(self, owner: JsonObject, key: str, what: str, default: int | None = None) -> int:
-        """A whole number that is not negative."""
+        """A non-negative integer."""
         value = owner.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.error(f"'{key}' of {what} is {quote(str(value))}, expected a whole number from 0")
+            raise self.error(f"'{key}' of {what} is {quote(str(value))}, expected a non-negative integer")
         return value
 
     def wholes(self, owner: JsonObject, key: str, what: str) -> list[int]:
         value = owner.get(key, [])
         if not isinstance(value, list) or not all(isinstance(v, int) for v in value):
-            raise self.error(f"'{key}' of {what} is not a list of whole numbers")
+            raise self.error(f"'{key}' of {what} is not a list of integers")
         return value
 
     def enum(self, owner: JsonObject, key: str, default: int | None = None) -> int | None:
-        """A number that stands for a word; "5126" is taken as 5126, and anything else is None."""
+        """An integer constant; the string "5126" is accepted as 5126, and anything else is None."""
         value = owner.get(key, default)
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
             return int(value)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def numbers(self, owner: JsonObject, key: str, what: str, default: list[float]) -> list[float]:
-        """A list of finite numbers, as long as `default` (which may be empty for any length)."""
+        """A list of finite numbers of the length of `default`; an empty default allows any length."""
         value = owner.get(key, default)
         fits = isinstance(value, list) and (not default or len(value) == len(default))
         if not fits or not all(isinstance(v, (int, float)) and abs(v) < 1e300 for v in value):
@@ -165,16 +165,16 @@ class Document:
         value = owner.get(key)
         if not isinstance(value, str) or not value.strip():
             return default
-        return value.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written anywhere
+        return value.encode("utf-8", "replace").decode()  # an unpaired surrogate cannot be encoded
 
     def buffer(self, index: Any, user: str) -> bytes:
-        """The bytes of a buffer, all of those it promises."""
+        """The bytes of a buffer, as many as its byteLength."""
         entry = self.item("buffers", index, user)
         if index not in self._buffers:
             data = self._load_buffer(entry, index)
             length = self.whole(entry, "byteLength", f"buffer {index}")
             if len(data) < length:
-                raise self.error(f"buffer {index} promises {length} bytes but holds {len(data)}; it is truncated")
+                raise self.error(f"buffer {index} declares {length} bytes but has {len(data)}; it is truncated")
             self._buffers[index] = data[:length]
         return self._buffers[index]
 
@@ -188,33 +188,33 @@ class Document:
         raise self.error(f"buffer {index} has no data; the file is incomplete or compressed")
 
     def has_data(self, index: int) -> bool:
-        """Whether a buffer holds bytes; one that only stands for what is compressed elsewhere does not."""
+        """Whether a buffer has bytes; the fallback buffer of compressed views has none."""
         return self.items("buffers")[index].get("uri") is not None or (index == 0 and self._binary is not None)
 
     def size(self) -> int:
-        """Bytes of all buffers that are there, and of all that was unpacked so far."""
+        """Bytes of all buffers that have data, and of everything decompressed so far."""
         there = [i for i, entry in enumerate(self.items("buffers")) if "uri" in entry or (i == 0 and self._binary)]
         return sum(len(self.buffer(i, "the file")) for i in there) + self._unpacked
 
     def claim(self, n_bytes: int, what: str, *, sampled: bool = False) -> None:
-        """Refuse what is too much, before it is made: numbers that are stored, or `sampled` from keys."""
+        """Refuse an allocation that is too large for the file, of numbers that it stores or that are `sampled`."""
         if sampled:
             self._claims.sample(n_bytes, what)
         else:
             self._claims.unpack(n_bytes, what)
 
     def claim_unpacked(self, n_bytes: int, what: str) -> None:
-        """The same for what is about to be unpacked."""
+        """The same for data that are about to be decompressed."""
         self.claim(n_bytes, what)
         self._unpacked += n_bytes
 
     def check_frames(self, count: int, fps: float | str) -> None:
-        """Refuse more frames than a file of this size can mean."""
+        """Refuse more frames than are plausible for a file of this size."""
         check_frames(self.source, self._claims.stored, count, fps, FEW_FRAMES)
 
 
 def open_document(path: Path) -> Document:
-    """Read .gltf or .glb (told apart by content) and refuse what cannot be sampled."""
+    """Read .gltf or .glb (distinguished by content) and refuse a file that cannot be sampled."""
     source = Source(path)
     data = source.read()
     chunk, binary = _chunks(data, source) if data[:4] == _MAGIC else (data, None)
@@ -241,13 +241,13 @@ def _no_constant(name: str) -> None:
 
 
 def _number(text: str) -> int | float:
-    """A number with a point; 5126.0 is the whole number that whoever wrote it meant."""
+    """A number with a decimal point; an integer if it has an integer value, such as 5126.0."""
     value = float(text)
     return int(value) if text[0] != "-" and value < 2**53 and value.is_integer() else value
 
 
 class _DoubleKeyError(Exception):
-    """A key occurs twice: programs differ in which of its values counts."""
+    """A key occurs twice: programs differ in which of its values they use."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -265,7 +265,7 @@ def _chunks(data: bytes, source: Source) -> tuple[bytes, bytes | None]:
     if version != 2:
         raise source.format_error(f"is .glb version {version}, expected 2")
     if length > len(data):
-        raise source.format_error(f"promises {length} bytes but holds {len(data)}; it is truncated")
+        raise source.format_error(f"declares {length} bytes but has {len(data)}; it is truncated")
     found: dict[int, bytes] = {}
     at = 12
     while at + 8 <= length:
@@ -282,8 +282,8 @@ def _chunks(data: bytes, source: Source) -> tuple[bytes, bytes | None]:
 def _check_asset(document: Document) -> None:
     version = document.object(document.root, "asset", "the file").get("version")
     if not isinstance(version, str) or not version.startswith("2."):
-        raise document.error(f"is glTF version {quote(str(version))}, expected 2.0")
+        raise document.error(f"has glTF version {quote(str(version))}, expected 2.0")
     required = document.root.get("extensionsRequired", [])
     for name in required if isinstance(required, list) else []:
         if not str(name).startswith((*_READ, *_HARMLESS)):
-            raise document.error(f"requires the extension {quote(str(name))}, which is not read; export it without")
+            raise document.error(f"requires the extension {quote(str(name))}, which is unsupported; export it without")

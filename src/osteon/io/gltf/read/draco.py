@@ -1,6 +1,6 @@
-"""Primitives that Draco compressed: triangles and attributes in one stream, decoded by DracoPy in a child.
+"""Primitives with Draco compression: triangles and attributes in one stream, decoded by DracoPy in a child process.
 
-All streams of a file are decoded at once, the first time that one is asked for.
+All streams of a file are decoded at once, when the first one is needed.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ __all__ = ["DRACO", "DracoMesh", "read_draco"]
 DRACO = "KHR_draco_mesh_compression"
 
 DRACO_TASK = NativeTask("Draco", "osteon.io.gltf.read.draco_child")
-#: Methods of a stream: triangles one after the other, or from neighbour to neighbour.
+#: Encoding methods of a stream: triangles one after the other, or from neighbour to neighbour.
 _SEQUENTIAL, _EDGEBREAKER = 0, 1
-#: The version that glTF asks for; earlier ones store their counts in other places.
+#: The version that glTF requires; earlier ones store their counts in other places.
 _COUNTS_FIRST = (2, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class DracoMesh:
-    """What a stream holds."""
+    """The contents of a stream."""
 
     faces: NDArray[np.int64]  # (t,3)
     attributes: dict[int, NDArray[Any]]  # (v,n) by unique id
 
 
 def read_draco(document: Document, compressed: JsonObject, what: str) -> DracoMesh:
-    """The mesh of a primitive, whose extension `compressed` is."""
+    """The mesh of a primitive; `compressed` is its extension object."""
     if document.draco_meshes is None:
         if find_spec("DracoPy") is None:
             raise document.error(
-                "is compressed with Draco, and what reads that is not installed; run: pip install 'osteon[draco]'"
+                "is compressed with Draco, and its decoder is not installed; run: pip install 'osteon[draco]'"
             )
         document.draco_meshes = _decode_all(document)
     view = document.whole(compressed, "bufferView", what)
@@ -54,23 +54,23 @@ def read_draco(document: Document, compressed: JsonObject, what: str) -> DracoMe
 
 
 def _decode_all(document: Document) -> dict[int, object]:
-    """By buffer view; without those that are damaged."""
+    """The decoded streams by buffer view, without those that are damaged."""
     streams = {view: stream for view in _views(document) if (stream := _stream(document, view)) is not None}
     if not streams:
         return {}
     asked = {"streams": [base64.b64encode(stream).decode() for stream in streams.values()]}
     found = ask_native(DRACO_TASK, document.source, asked).arrays
-    document.claim_unpacked(sum(values.nbytes for values in found.values()), "what Draco unpacks")
+    document.claim_unpacked(sum(values.nbytes for values in found.values()), "its decompressed Draco data")
     arrays: dict[int, dict[str, NDArray[Any]]] = defaultdict(dict)
     for key, values in found.items():
         number, _, name = key.partition("_")
         arrays[int(number)][name] = values
-    return {view: _mesh(arrays[i]) for i, view in enumerate(streams) if "faces" in arrays[i]}
-
-
-def _mesh(arrays: dict[str, NDArray[Any]]) -> DracoMesh:
-    faces = arrays.pop("faces").astype(np.int64).reshape(-1, 3)
-    return DracoMesh(faces, {int(name): np.atleast_2d(values) for name, values in arrays.items()})
+    meshes: dict[int, object] = {}
+    for i, view in enumerate(streams):
+        if "faces" in arrays[i]:
+            faces = arrays[i].pop("faces").astype(np.int64).reshape(-1, 3)
+            meshes[view] = DracoMesh(faces, {int(name): np.atleast_2d(values) for name, values in arrays[i].items()})
+    return meshes
 
 
 def _views(document: Document) -> list[int]:
@@ -86,13 +86,13 @@ def _views(document: Document) -> list[int]:
 
 
 def _stream(document: Document, view: int) -> bytes | None:
-    """The bytes of a stream, or None if they do not begin as Draco's. Its triangles are claimed first."""
+    """The bytes of a stream, or None if they have no Draco header. The size of its triangles is checked first."""
     what = f"buffer view {view}"
     data = bytes(read_view(document, view, what))
     if len(data) < 12 or data[:5] != b"DRACO" or data[7] != 1 or data[8] not in (_SEQUENTIAL, _EDGEBREAKER):
         return None
     if (data[5], data[6]) >= _COUNTS_FIRST:
-        at = 11 + (data[8] == _EDGEBREAKER)  # after the header, and how edges are walked
+        at = 11 + (data[8] == _EDGEBREAKER)  # after the header, and the byte for the traversal of edges
         first, at = _count(data, at)
         second, _ = _count(data, at)
         document.claim(36 * max(first, second), what)
@@ -100,7 +100,7 @@ def _stream(document: Document, view: int) -> bytes | None:
 
 
 def _count(data: bytes, at: int) -> tuple[int, int]:
-    """A count of seven bits a byte, and where the next one is."""
+    """A count with seven bits per byte, and the offset of the next one."""
     value = 0
     for i, byte in enumerate(data[at : at + 5]):
         value |= (byte & 127) << (7 * i)

@@ -1,7 +1,7 @@
-"""What the child is asked about Draco streams: their arrays.
+"""Decoding Draco streams in a child process.
 
-Of stream i, `i_faces` are its triangles and `i_N` is the attribute with the unique id N; of one that cannot be read
-there is nothing.
+For stream i, `i_faces` are its triangles and `i_N` is the attribute with the unique id N; a stream that cannot be read
+has no arrays.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from osteon.io.native.child import Outlet
-from osteon.io.native.messages import Arrays
+from osteon.io.native.child import Arrays, Outlet
 
 __all__ = ["answer", "prepare"]
 
 
 def prepare() -> None:
-    """Loads the library, before the clock and the limits begin."""
+    """Load the library, before the limits of time and memory apply."""
     import_module("DracoPy")
 
 
 def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
-    """The arrays of all streams, which come in base64."""
+    """The arrays of all streams, which the request holds in base64."""
     arrays: Arrays = {}
     for i, text in enumerate(request["streams"]):
         stream = base64.b64decode(text)
@@ -34,13 +33,13 @@ def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
 
 
 def _decode(stream: bytes) -> Arrays:
-    """Triangles and attributes; nothing of a stream that is damaged or holds no triangles."""
+    """Triangles and attributes; empty for a stream that is damaged or has no triangles."""
     try:
         mesh = import_module("DracoPy").decode(stream)
         found = {str(attribute["unique_id"]): np.asarray(attribute["data"]) for attribute in mesh.attributes}
         found["faces"] = np.asarray(mesh.faces)
     except MemoryError:
         raise
-    except Exception:  # whatever the library raises: the stream is bad
+    except Exception:  # whatever the library raises: the stream is damaged
         return {}
     return {} if any(values.dtype.hasobject for values in found.values()) else found

@@ -1,9 +1,9 @@
-"""Materials and their images. Pictures are carried as they are, on the set of coordinates that they lie on.
+"""Materials and their images. Images are preserved as bytes, with the set of texture coordinates that they use.
 
-A material whose textures move their coordinates (KHR_texture_transform) moves those of its triangles instead, each set
-as the first texture on it does; a texture on the same set that does it otherwise is left out, and named. A picture
-that an extension names (KHR_texture_basisu, EXT_texture_webp, EXT_texture_avif) is carried beside the PNG or JPEG that
-the texture has for other programs, or alone.
+Transforms of texture coordinates (KHR_texture_transform) are applied to the coordinates of the triangles, for each set
+that of the first texture on it; a texture on the same set with another transform is omitted, and reported. An image of
+an extension (KHR_texture_basisu, EXT_texture_webp, EXT_texture_avif) is preserved besides the PNG or JPEG that the
+texture has for other programs, or alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from osteon.io.gltf import TEXTURE_EXTENSIONS, JsonObject
 from osteon.io.gltf.read.accessors import read_view
 from osteon.io.gltf.read.document import Document, read_address
 from osteon.io.load.source import quote
-from osteon.io.meshes.pictures import picture_mime, rare_picture_mime
+from osteon.io.meshes.mtl import picture_mime, rare_picture_mime
 
 __all__ = ["read_materials", "read_uv_transform"]
 
@@ -32,29 +32,29 @@ _ROLES: dict[str, TextureRole] = {
     "occlusionTexture": "occlusion",
     "emissiveTexture": "emissive",
 }
-#: Pictures by what a texture names: extension and number of the image.
+#: Images by the extensions and image indices of a texture.
 Images = dict[tuple[tuple[str, object], ...], Image | None]
-Transform = tuple[float, float, float, float, float]  # shift right and down, turn, scale of both
-_UNMOVED: Transform = (0.0, 0.0, 0.0, 1.0, 1.0)
-_UNNAMED = Material("default", (1.0, 1.0, 1.0, 1.0), 1.0, 1.0)  # what glTF shows where no material is named
+Transform = tuple[float, float, float, float, float]  # offset u and v, rotation, scale u and v
+_IDENTITY: Transform = (0.0, 0.0, 0.0, 1.0, 1.0)
+_DEFAULT = Material("default", (1.0, 1.0, 1.0, 1.0), 1.0, 1.0)  # glTF's material for primitives without one
 
 
 @dataclass(frozen=True, slots=True)
 class FoundTextures:
-    """What has been read of the textures of some materials."""
+    """The images of some materials, and the textures that are omitted."""
 
     images: Images = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)  # textures that are not carried, one sentence each
+    lost: list[str] = field(default_factory=list)  # one sentence for each omitted texture
 
     def lose(self, role: TextureRole, material: str, why: str) -> None:
-        self.lost.append(f"the {role.replace('_', ' ')} texture of material {quote(material)} {why}; it is left out")
+        self.lost.append(f"the {role.replace('_', ' ')} texture of material {quote(material)} {why}; it is omitted")
 
 
 def read_materials(document: Document, numbers: list[int | None]) -> tuple[list[Material], tuple[str, ...]]:
-    """The materials with these numbers, None is the default one; and which textures of theirs are left out."""
+    """The materials with these indices, None for the default one; and sentences on textures that are omitted."""
     found = FoundTextures()
     entries = document.items("materials")
-    materials = [_UNNAMED if n is None else _material(document, entries[n], n, found) for n in numbers]
+    materials = [_DEFAULT if n is None else _material(document, entries[n], n, found) for n in numbers]
     return materials, tuple(found.lost)
 
 
@@ -67,12 +67,14 @@ def _material(document: Document, entry: JsonObject, index: int, found: FoundTex
     name = document.text(entry, "name", f"material_{index}")
     textures, sets = [], []
     for role, use in _uses(document, entry, what):
-        if not _moves_along(document, entry, use, what):
-            found.lose(role, name, "moves its coordinates otherwise than the others on them")
+        if _transform(document, use, what) != _first_transform(
+            document, entry, _coordinates(document, use, what), what
+        ):
+            found.lose(role, name, "transforms its coordinates differently from others on the same set")
             continue
         image = _image(document, use, found.images, what)
         if image is None:
-            found.lose(role, name, "has a picture that is missing or of an unknown kind")
+            found.lose(role, name, "has an image that is missing or of an unknown format")
             continue
         textures.append((role, image))
         number = _coordinates(document, use, what)
@@ -96,54 +98,48 @@ def _factor(document: Document, owner: JsonObject, key: str, default: float, wha
 
 
 def read_uv_transform(document: Document, number: int | None, uv_set: int = 0) -> Float64 | None:
-    """(2,3) what a material does to a set of coordinates as the file has it; None if it leaves it alone."""
+    """(2,3) transform of a set of texture coordinates (v down) by a material; None for the identity."""
     entry = None if number is None else document.items("materials")[number]
     transform = None if entry is None else _first_transform(document, entry, uv_set, "a material")
-    if transform is None or transform == _UNMOVED:
+    if transform is None or transform == _IDENTITY:
         return None
-    right, down, turn, wide, high = transform
-    cosine, sine = np.cos(turn), np.sin(turn)
-    return np.array([[cosine * wide, sine * high, right], [-sine * wide, cosine * high, down]])
+    u, v, angle, scale_u, scale_v = transform
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.array([[cosine * scale_u, sine * scale_v, u], [-sine * scale_u, cosine * scale_v, v]])
 
 
 def _uses(document: Document, entry: JsonObject, what: str) -> list[tuple[TextureRole, JsonObject]]:
-    """The textures of a material."""
+    """The texture references of a material by role."""
     surface = document.object(entry, "pbrMetallicRoughness", what)
     uses = [(role, document.object(entry | surface, key, what)) for key, role in _ROLES.items()]
     return [(role, use) for role, use in uses if "index" in use]
 
 
 def _coordinates(document: Document, use: JsonObject, what: str) -> int:
-    """The set of coordinates that a texture lies on."""
-    moves = _moves(document, use, what)
-    return document.whole(moves if "texCoord" in moves else use, "texCoord", what, 0)
+    """The set of coordinates that a texture uses."""
+    transform = _transform_entry(document, use, what)
+    return document.whole(transform if "texCoord" in transform else use, "texCoord", what, 0)
 
 
-def _moves_along(document: Document, entry: JsonObject, use: JsonObject, what: str) -> bool:
-    """Whether a texture moves its coordinates as the first texture on the same set does."""
-    first = _first_transform(document, entry, _coordinates(document, use, what), what)
-    return _transform(document, use, what) == first
-
-
-def _moves(document: Document, use: JsonObject, what: str) -> JsonObject:
+def _transform_entry(document: Document, use: JsonObject, what: str) -> JsonObject:
     return document.object(document.object(use, "extensions", what), "KHR_texture_transform", what)
 
 
 def _first_transform(document: Document, entry: JsonObject, uv_set: int, what: str) -> Transform | None:
-    """How the first texture of a material on a set moves its coordinates; those that do it otherwise are left out."""
+    """The transform of the first texture of a material on a set of coordinates."""
     uses = [use for _, use in _uses(document, entry, what) if _coordinates(document, use, what) == uv_set]
     return next((_transform(document, use, what) for use in uses), None)
 
 
 def _transform(document: Document, use: JsonObject, what: str) -> Transform:
-    moves = _moves(document, use, what)
-    right, down = document.numbers(moves, "offset", what, [0.0, 0.0])
-    wide, high = document.numbers(moves, "scale", what, [1.0, 1.0])
-    return right, down, _factor(document, moves, "rotation", 0.0, what), wide, high
+    entry = _transform_entry(document, use, what)
+    u, v = document.numbers(entry, "offset", what, [0.0, 0.0])
+    scale_u, scale_v = document.numbers(entry, "scale", what, [1.0, 1.0])
+    return u, v, _factor(document, entry, "rotation", 0.0, what), scale_u, scale_v
 
 
 def _image(document: Document, use: JsonObject, images: Images, what: str) -> Image | None:
-    """The picture of a texture in all the kinds that are carried, or None if there is none."""
+    """The image of a texture in all supported formats, or None if there is none."""
     texture = document.item("textures", use["index"], what)
     what = f"texture {use['index']}"
     extensions = document.object(texture, "extensions", what)
@@ -162,7 +158,7 @@ def _image(document: Document, use: JsonObject, images: Images, what: str) -> Im
 
 
 def _read_image(document: Document, number: object, extension: str, what: str) -> Image | None:
-    """An image of the kind that the extension says; without one, PNG or JPEG."""
+    """An image in the format of the extension; without one, PNG or JPEG."""
     entry = document.item("images", number, what)
     uri = entry.get("uri")
     fallback = f"image_{number}"
@@ -171,7 +167,7 @@ def _read_image(document: Document, number: object, extension: str, what: str) -
     else:
         try:
             data = read_address(document.source, uri, f"image {number}")
-        except FileFormatError:  # the look is a courtesy: a picture that is not there does not stop the mesh
+        except FileFormatError:  # a missing image does not prevent reading the mesh
             return None
         fallback = fallback if uri.startswith("data:") else PurePosixPath(uri).stem or fallback
     mime = rare_picture_mime(data) if extension else picture_mime(data)

@@ -1,4 +1,4 @@
-"""All instances of a scene as one mesh: triangles with shifted indices, and what they carry."""
+"""All instances of a scene as one mesh: triangles with offset indices, and the asset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["merge_instances"]
 
 
 def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]:
-    """Triangles (t,3) of all instances, and the asset; a primitive of the file stays one."""
+    """Triangles (t,3) of all instances, and the asset; a primitive of the file stays one primitive."""
     world = scene.tree.world_from_node({}, 1)
     faces, counts, names = [], [], []
     offset = 0
@@ -35,6 +35,9 @@ def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]
     geometry = [instance.geometry for instance in scene.instances]
     uvs = [_uvs(document, scene, merged, n) for n in range(max(len(one.uvs) for one in geometry))]
     colors = [_colors(scene, n) for n in range(max(len(one.colors) for one in geometry))]
+    tangents: tuple[str, ...] = ()
+    if any(one.has_tangents for one in geometry):
+        tangents = ("authored tangents (TANGENT) are omitted; the writer computes those that a normal map needs",)
     return merged, Asset(
         normals=normals,
         faceted=normals is None,
@@ -46,12 +49,12 @@ def merge_instances(document: Document, scene: GltfScene) -> tuple[Int32, Asset]
         triangle_material=np.repeat(np.array(numbers, np.int32), counts) if materials else None,
         primitive_of_triangle=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
         primitive_names=distinct_names(names),
-        origin=Origin(lost=_lost_tangents(scene) + lost + _off_sets(materials, len(uvs))),
+        origin=Origin(lost=tangents + lost + _off_sets(materials, len(uvs))),
     )
 
 
 def _uvs(document: Document, scene: GltfScene, faces: Int32, number: int) -> Float32:
-    """(t,3,2) one set with the origin at the bottom, as in all other formats; zero where an instance has none."""
+    """(t,3,2) one set with the origin at the bottom left, as in all other formats; zero where an instance has none."""
     per_vertex = [
         p.geometry.uvs[number] if number < len(p.geometry.uvs) else np.tile([0.0, 1.0], (p.n_vertices, 1))
         for p in scene.instances
@@ -70,15 +73,15 @@ def _uvs(document: Document, scene: GltfScene, faces: Int32, number: int) -> Flo
 
 
 def _normals(scene: GltfScene, faces: Int32) -> CornerNormals | None:
-    """Unit normals in the rest pose, one for each vertex; None if an instance has none, or one of no length."""
+    """Unit normals in the rest pose, one for each vertex; None if an instance has none, or one of length zero."""
     found = []
     for instance, matrix in zip(scene.instances, rest_placements(scene), strict=True):
         stored = instance.geometry.normals
         if stored is None:
             return None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            turned = stored @ np.linalg.inv(matrix[:3, :3])  # the inverse transpose
-            found.append(turned / np.linalg.norm(turned, axis=1, keepdims=True))
+            rotated = stored @ np.linalg.inv(matrix[:3, :3])  # the inverse transpose
+            found.append(rotated / np.linalg.norm(rotated, axis=1, keepdims=True))
     values = np.concatenate(found)
     used = np.unique(faces)
     if not np.isfinite(values[used]).all():
@@ -95,18 +98,11 @@ def _colors(scene: GltfScene, number: int) -> Float32:
     return np.concatenate(instances).astype(np.float32)
 
 
-def _lost_tangents(scene: GltfScene) -> tuple[str, ...]:
-    """A sentence if there are tangents, which are not read."""
-    there = any(instance.geometry.has_tangents for instance in scene.instances)
-    said = "authored tangents (TANGENT) are left out; the writer works out those that a normal map needs"
-    return (said,) if there else ()
-
-
 def _off_sets(materials: tuple[Material, ...], count: int) -> tuple[str, ...]:
-    """A sentence for each texture on a set of coordinates that the mesh does not have; such a texture is left out."""
+    """A sentence for each texture on a set of coordinates that the mesh does not have; such a texture is omitted."""
     return tuple(
-        f"the {role.replace('_', ' ')} texture of material {quote(material.name)} lies on texture coordinates "
-        f"{number}, which the mesh does not have; it is left out"
+        f"the {role.replace('_', ' ')} texture of material {quote(material.name)} uses texture coordinates "
+        f"{number}, which the mesh does not have; it is omitted"
         for material in materials
         for role, number in material.uv_sets
         if number >= max(1, count)
@@ -114,7 +110,7 @@ def _off_sets(materials: tuple[Material, ...], count: int) -> tuple[str, ...]:
 
 
 def _materials(document: Document, scene: GltfScene) -> tuple[tuple[Material, ...], list[int], tuple[str, ...]]:
-    """The materials in use, for each piece which one it has, and what of them is left out."""
+    """The materials in use, the index of that of each piece, and sentences on textures that are omitted."""
     used = [piece.material for instance in scene.instances for piece in instance.geometry.pieces]
     if all(number is None for number in used):
         return (), [], ()

@@ -36,7 +36,7 @@ class StoredClip:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The metadata of one file, with access that complains instead of failing."""
+    """The metadata of one file, with accessors that check types and raise errors that name the file."""
 
     document: Document
     entries: JsonObject
@@ -46,7 +46,7 @@ class Metadata:
         return value if isinstance(value, str) else None
 
     def texts(self, key: str) -> tuple[str, ...] | None:
-        """A list of names, or None if there is none."""
+        """A list of names, or None if absent."""
         value = self.entries.get(key)
         if value is None:
             return None
@@ -55,23 +55,23 @@ class Metadata:
         return tuple(value)
 
     def indices(self, key: str, count: int) -> NDArray[np.int64] | None:
-        """(count,) whole numbers in an accessor, or None if there is none."""
+        """(count,) integers of an accessor, or None if absent."""
         if key not in self.entries:
             return None
-        found = read_indices(self.document, self.entries[key], (1,), f"'{key}' of Osteon's notes")[:, 0]
+        found = read_indices(self.document, self.entries[key], (1,), f"'{key}' of Osteon's metadata")[:, 0]
         if len(found) != count:
             raise self._wrong(key)
         return found
 
     def wholes(self, key: str) -> list[int] | None:
-        return self.document.wholes(self.entries, key, "Osteon's notes") if key in self.entries else None
+        return self.document.wholes(self.entries, key, "Osteon's metadata") if key in self.entries else None
 
     def numbers(self, key: str, default: list[float]) -> list[float]:
-        return self.document.numbers(self.entries, key, "Osteon's notes", default)
+        return self.document.numbers(self.entries, key, "Osteon's metadata", default)
 
     def clips(self) -> list[StoredClip]:
         found = []
-        for entry in self.document.objects(self.entries, "clips", "Osteon's notes"):
+        for entry in self.document.objects(self.entries, "clips", "Osteon's metadata"):
             name, frames, fps = entry.get("name"), entry.get("frames"), entry.get("fps")
             if not isinstance(name, str) or not isinstance(frames, int) or not isinstance(fps, (int, float)):
                 raise self._wrong("clips")
@@ -81,11 +81,11 @@ class Metadata:
         return found
 
     def _wrong(self, key: str) -> FileFormatError:
-        return self.document.error(f"'{key}' of Osteon's notes does not fit the file; write it again")
+        return self.document.error(f"'{key}' of Osteon's metadata does not fit the file; write it again")
 
 
 def read_metadata(document: Document) -> Metadata | None:
-    """What Osteon stored in a file; None for a file of others, changed by others, or of a later release."""
+    """Osteon's metadata; None for a file that another program or a later release wrote or changed."""
     asset = document.object(document.root, "asset", "the file")
     generator = asset.get("generator")
     if not isinstance(generator, str) or not generator.startswith("Osteon "):
@@ -98,24 +98,24 @@ def read_metadata(document: Document) -> Metadata | None:
 
 
 def read_stored_deformer(metadata: Metadata) -> Deformer | None:
-    """The deformer that a file's skin only stands in for; None where the skin is the model's own."""
+    """The deformer of which the file's skin is the fallback; None if the skin itself is the deformer."""
     if "deformer" not in metadata.entries:
         return None
     document = metadata.document
-    entry = document.object(metadata.entries, "deformer", "Osteon's notes")
+    entry = document.object(metadata.entries, "deformer", "Osteon's metadata")
     kind, arrays = _stored_entry(metadata, entry, "deformer")
     try:
         return restore_deformer(kind, arrays)
     except KeyError as error:
-        raise document.error(f"the deformer of Osteon's notes lacks {error}; write the file again") from error
+        raise document.error(f"the deformer of Osteon's metadata lacks {error}; write the file again") from error
 
 
 def restore_displacements(metadata: Metadata, model: SkinnedModel) -> SkinnedModel:
-    """The model whose last morph targets are displacements that follow the bones again."""
+    """The model whose last morph targets are displacements that follow the bones, as they were before baking."""
     if "displacements" not in metadata.entries:
         return model
-    document, what = metadata.document, "a displacement of Osteon's notes"
-    entries = document.objects(metadata.entries, "displacements", "Osteon's notes")
+    document, what = metadata.document, "a displacement of Osteon's metadata"
+    entries = document.objects(metadata.entries, "displacements", "Osteon's metadata")
     counts = [document.whole(entry, "columns", what, 0) for entry in entries]
     numbers = [document.wholes(entry, "numbers", what) if "numbers" in entry else None for entry in entries]
     columns = numbered_columns(counts, numbers, model.n_columns)
@@ -128,13 +128,13 @@ def restore_displacements(metadata: Metadata, model: SkinnedModel) -> SkinnedMod
     try:
         return live_model(model, tables)
     except KeyError as error:
-        raise document.error(f"a displacement of Osteon's notes lacks {error}; write the file again") from error
+        raise document.error(f"a displacement of Osteon's metadata lacks {error}; write the file again") from error
 
 
 def _stored_entry(metadata: Metadata, entry: JsonObject, what: str) -> tuple[str, Arrays]:
-    """Kind and arrays of something."""
+    """Kind and arrays of a deformer or a displacement."""
     document = metadata.document
-    kind, stored = entry.get("kind"), document.object(entry, "arrays", f"the {what} of Osteon's notes")
+    kind, stored = entry.get("kind"), document.object(entry, "arrays", f"the {what} of Osteon's metadata")
     if not isinstance(kind, str):
-        raise document.error(f"the {what} of Osteon's notes has no kind; write the file again")
+        raise document.error(f"the {what} of Osteon's metadata has no kind; write the file again")
     return kind, read_arrays(document, stored, f"the {what}")

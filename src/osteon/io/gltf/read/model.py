@@ -45,11 +45,11 @@ from osteon.io.gltf.read.restored import bones_of_file, rest_of_file, restore_me
 from osteon.io.gltf.read.scene import GltfScene, pose_instance, read_scene
 from osteon.io.load.source import Source
 
-__all__ = ["build_model", "holds_gltf_model", "read_gltf", "read_gltf_levels", "read_gltf_model"]
+__all__ = ["build_model", "holds_gltf_model", "read_gltf_levels", "read_gltf_model", "read_gltf_sequence"]
 
 
 def holds_gltf_model(path: Path) -> bool:
-    """Whether something in the file moves: a skin, a morph target or an animated node."""
+    """Whether the file has a skin, a morph target or an animated node."""
     document = open_document(path)
     if any("skin" in node for node in document.items("nodes")):
         return True
@@ -73,7 +73,7 @@ def read_gltf_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> 
 def build_model(
     document: Document, scene: GltfScene, planned: list[SampledClip], metadata: Metadata | None = None
 ) -> SkinnedModel:
-    """The scene as a model that plays these clips; `metadata` instead of those that the file has for its model."""
+    """The scene as a model with these clips; `metadata` replace those that the file has for its model."""
     metadata = metadata or read_metadata(document)
     placements = rest_placements(scene) if metadata is None else [rest_of_file(metadata)] * len(scene.instances)
     bones = gather_bones(scene, placements)
@@ -119,7 +119,7 @@ def _sample(
 
 
 def _rest_points(scene: GltfScene, placements: list[Float64]) -> Float64:
-    """(v,3) stored vertices where the bind pose has them."""
+    """(v,3) stored vertices in the rest pose."""
     with np.errstate(over="ignore", invalid="ignore"):
         posed = [
             p.geometry.positions @ m[:3, :3].T + m[:3, 3] for p, m in zip(scene.instances, placements, strict=True)
@@ -130,7 +130,7 @@ def _rest_points(scene: GltfScene, placements: list[Float64]) -> Float64:
 def _corrections(
     document: Document, scene: GltfScene, placements: list[Float64], weights: dict[int, Float64]
 ) -> Corrections | None:
-    """A column for each morph target of each node; instances at other nodes do not move in it."""
+    """One column for each morph target of each node; it is zero for the instances of other nodes."""
     if not weights:
         return None
     columns = dict(zip(weights, np.cumsum([0, *(w.shape[1] for w in weights.values())]).tolist(), strict=False))
@@ -146,14 +146,14 @@ def _corrections(
             rows = slice(columns[instance.node], columns[instance.node] + len(instance.weights))
             basis[rows, start:stop] = instance.geometry.deltas @ matrix[:3, :3].T
             if normals is not None and instance.geometry.normal_deltas is not None:
-                turn = matrix[:3, :3] / np.cbrt(np.linalg.det(matrix[:3, :3]))
-                normals[rows, start:stop] = instance.geometry.normal_deltas @ turn.T
+                rotation = matrix[:3, :3] / np.cbrt(np.linalg.det(matrix[:3, :3]))
+                normals[rows, start:stop] = instance.geometry.normal_deltas @ rotation.T
         start = stop
     return Corrections(basis, coefficients, normals)
 
 
 def _normals_kept(scene: GltfScene, placements: list[Float64]) -> bool:
-    """Whether some target moves normals, and no placement bends them: deltas of normals turn only with the mesh."""
+    """Whether some target moves normals, and all placements are similarities: deltas of normals can only be rotated."""
     moved = [
         m[:3, :3] for p, m in zip(scene.instances, placements, strict=True) if p.geometry.normal_deltas is not None
     ]
@@ -161,7 +161,7 @@ def _normals_kept(scene: GltfScene, placements: list[Float64]) -> bool:
     return bool(moved) and all(np.allclose(s, s[0, 0] * np.eye(3), rtol=0, atol=1e-5 * s[0, 0]) for s in square)
 
 
-def read_gltf(path: Path, request: ReadRequest) -> MeshSequence:
+def read_gltf_sequence(path: Path, request: ReadRequest) -> MeshSequence:
     """The mesh of the default scene with a clip for each animation; one frame if there is none."""
     document = open_document(path)
     scene = read_scene(document)
@@ -196,7 +196,7 @@ def read_gltf(path: Path, request: ReadRequest) -> MeshSequence:
 
 
 def _check_frames(frames: Float32, clips: tuple[Clip, ...], document: Document) -> None:
-    """Name the frame in which the file's numbers grow beyond all bounds."""
+    """Raise an error that names the first frame that is not finite."""
     with np.errstate(invalid="ignore"):
         if np.isfinite(frames.sum(dtype=np.float64)):
             return
@@ -205,8 +205,8 @@ def _check_frames(frames: Float32, clips: tuple[Clip, ...], document: Document) 
             Source(document.source.path, f).positions(frames[f])
 
 
-_NOTES = "the levels of Osteon's notes"
-#: Metadata that tell of a mesh, not of the model.
+_LEVELS = "the levels of Osteon's metadata"
+#: Metadata of a mesh, not of the model.
 _OF_MESH = (
     *("influences", "vertices", "triangles", "turns", "polygons", "primitives"),
     *("plain", "dequantize", "low", "span", "deformer", "levels", "normals", "faceted"),
@@ -214,28 +214,28 @@ _OF_MESH = (
 
 
 def read_gltf_levels(path: Path) -> StoredLevels | None:
-    """The levels in a file; None for one without any, of others, or changed by others."""
+    """The levels in a file; None if it has none, or another program wrote or changed it."""
     document = open_document(path)
     metadata = read_metadata(document)
     if metadata is None or "levels" not in metadata.entries:
         return None
-    entry = document.object(metadata.entries, "levels", "Osteon's notes")
-    coarse = document.objects(entry, "coarse", _NOTES)
+    entry = document.object(metadata.entries, "levels", "Osteon's metadata")
+    coarse = document.objects(entry, "coarse", _LEVELS)
     if len(coarse) > MOST_COARSE:
-        raise document.error(f"{_NOTES} have {len(coarse)} coarse meshes, expected {MOST_COARSE} at most")
+        raise document.error(f"{_LEVELS} have {len(coarse)} coarse meshes, expected {MOST_COARSE} at most")
     with document.source.naming():
         return StoredLevels(
-            read_arrays(document, document.object(entry, "arrays", _NOTES), "the levels"),
-            document.object(entry, "header", _NOTES),
+            read_arrays(document, document.object(entry, "arrays", _LEVELS), "the levels"),
+            document.object(entry, "header", _LEVELS),
             tuple(_read_coarse_mesh(document, metadata, one) for one in coarse),
-            tuple(document.numbers(entry, "coverage", _NOTES, [])),
+            tuple(document.numbers(entry, "coverage", _LEVELS, [])),
         )
 
 
 def _read_coarse_mesh(document: Document, metadata: Metadata, entry: JsonObject) -> Character:
     """The mesh of a node, on the joints of the model."""
-    node = document.whole(entry, "node", _NOTES)
-    document.item("nodes", node, _NOTES)
+    node = document.whole(entry, "node", _LEVELS)
+    document.item("nodes", node, _LEVELS)
     scene = read_scene(document, [node])
     entries = {key: value for key, value in metadata.entries.items() if key not in _OF_MESH}
     planned = plan_clips(document, scene, DEFAULT_LOAD_OPTIONS)

@@ -1,4 +1,4 @@
-"""The node tree: who is whose parent, and where each node stands."""
+"""The node tree: parents, and the transform of each node relative to its parent."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["NodeTree", "Placement", "read_nodes", "scene_nodes"]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where nodes stand in their parents: the three parts that animations move."""
+    """Transforms of nodes relative to their parents: the three parts that animations change."""
 
     translation: Float64  # (…,3)
     rotation: Float64  # (…,4) quaternion x y z w
     scale: Float64  # (…,3)
 
     def parent_from_node(self) -> Float64:
-        """(…,4,4) matrices that scale, then turn, then shift. Quaternions need not be unit ones."""
+        """(…,4,4) matrices that scale, then rotate, then translate. Quaternions need not be normalised."""
         shape = np.broadcast_shapes(self.translation.shape[:-1], self.rotation.shape[:-1], self.scale.shape[:-1])
         out = np.zeros((*shape, 4, 4))
         out[..., :3, :3] = matrices_from_quaternions(unit_quaternions(self.rotation)) * self.scale[..., None, :]
@@ -35,7 +35,7 @@ class Placement:
         return out
 
     def node(self, number: int) -> Placement:
-        """One of many."""
+        """The placement of one node."""
         return Placement(self.translation[number], self.rotation[number], self.scale[number])
 
 
@@ -49,9 +49,9 @@ class NodeTree:
     placements: Placement  # (n,…) without animation
     parent_from_node: Float64  # (n,4,4) without animation
 
-    @np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
+    @np.errstate(over="ignore", invalid="ignore")  # an overflow is reported later, with its frame
     def world_from_node(self, moved: dict[int, Placement], n_frames: int) -> list[Float64]:
-        """(f,4,4) for each node."""
+        """(f,4,4) for each node; `moved` are the placements of animated nodes."""
         local = [
             moved[node].parent_from_node() if node in moved else still
             for node, still in enumerate(self.parent_from_node)
@@ -65,27 +65,27 @@ def read_nodes(document: Document) -> NodeTree:
     entries = document.items("nodes")
     parents = [-1] * len(entries)
     children = [document.wholes(entry, "children", f"node {i}") for i, entry in enumerate(entries)]
-    for node, below in enumerate(children):
-        for child in below:
+    for node, listed in enumerate(children):
+        for child in listed:
             document.item("nodes", child, f"node {node}")
             if parents[child] >= 0:
                 raise document.error(f"node {child} is a child of both node {parents[child]} and node {node}")
             parents[child] = node
     order = [node for node, parent in enumerate(parents) if parent < 0]
     depths = [0] * len(entries)
-    for node in order:  # grows while it is walked
+    for node in order:  # grows during the iteration
         for child in children[node]:
             depths[child] = depths[node] + 1
             order.append(child)
     if len(order) < len(entries):
-        lost = min(set(range(len(entries))) - set(order))
-        raise document.error(f"node {lost} is its own ancestor; the node tree has a cycle")
+        cyclic = min(set(range(len(entries))) - set(order))
+        raise document.error(f"node {cyclic} is its own ancestor; the node tree has a cycle")
     placements, local = _placements(document, entries)
     return NodeTree(parents, order, depths, placements, local)
 
 
 def _placements(document: Document, entries: list[JsonObject]) -> tuple[Placement, Float64]:
-    """The three parts for all nodes, and their matrices; a matrix in the file goes before the parts."""
+    """The three parts for all nodes, and their matrices; a matrix in the file takes precedence over the parts."""
 
     def gather(key: str, default: list[float]) -> Float64:
         rows = [document.numbers(entry, key, f"node {i}", default) for i, entry in enumerate(entries)]
@@ -101,13 +101,13 @@ def _placements(document: Document, entries: list[JsonObject]) -> tuple[Placemen
     matrices = gather("matrix", [float(i % 5 == 0) for i in range(16)]).reshape(-1, 4, 4).transpose(0, 2, 1)
     has_matrix = np.array(["matrix" in entry for entry in entries], bool)
     local[has_matrix] = matrices[has_matrix]
-    _take_apart(still, matrices, has_matrix)
+    _decompose(still, matrices, has_matrix)
     return still, local
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _take_apart(still: Placement, matrices: Float64, has_matrix: NDArray[np.bool_]) -> None:
-    """Give nodes that have a matrix its three parts: an animation may move one of them and leave the others."""
+def _decompose(still: Placement, matrices: Float64, has_matrix: NDArray[np.bool_]) -> None:
+    """Set the three parts of nodes that have a matrix: an animation may change one of them and not the others."""
     linear = matrices[has_matrix][:, :3, :3]
     scale = np.linalg.norm(linear, axis=1)
     scale[np.linalg.det(linear) < 0, 0] *= -1
@@ -119,7 +119,7 @@ def _take_apart(still: Placement, matrices: Float64, has_matrix: NDArray[np.bool
 
 
 def scene_nodes(document: Document, tree: NodeTree) -> list[int]:
-    """Nodes that are shown: those of the default scene (all of them if the file has no scene), parents first."""
+    """The nodes of the default scene (of the file if it has no scene), parents first."""
     scenes = document.items("scenes")
     if not scenes:
         return tree.order

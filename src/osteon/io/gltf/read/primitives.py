@@ -30,27 +30,27 @@ class Attributes:
     accessors: JsonObject
     what: str
     mesh: DracoMesh | None = None
-    ids: JsonObject | None = None  # of attributes that the stream holds
+    ids: JsonObject | None = None  # of the attributes in the stream
 
     def __contains__(self, name: str) -> bool:
         return name in self.accessors
 
     def floats(self, name: str, widths: tuple[int, ...]) -> Float64:
-        """(v,n) as `read_floats` gives them."""
+        """(v,n) values, as those of `read_floats`."""
         stored, user = self._unpacked(name, widths), f"{name} of {self.what}"
         if stored is None:
             return read_floats(self.document, self.accessors[name], widths, user)
         return as_floats(self.document, self.document.item("accessors", self.accessors[name], user), stored, user)
 
     def joints(self, name: str) -> NDArray[np.int64]:
-        """(v,4) numbers of joints; whole numbers that were stored as real ones are taken too."""
+        """(v,4) joint indices; integers that were stored as floats are accepted."""
         stored, user = self._unpacked(name, (4,)), f"{name} of {self.what}"
         if stored is None:
             return read_indices(self.document, self.accessors[name], (4,), user, from_floats=True)
         return as_indices(self.document, stored, user, from_floats=True)
 
     def _unpacked(self, name: str, widths: tuple[int, ...]) -> NDArray[Any] | None:
-        """What the stream holds of an attribute; None if it is stored in its accessor."""
+        """The values of an attribute in the stream; None if it is stored in its accessor."""
         if self.mesh is None or self.ids is None or name not in self.ids:
             return None
         values = self.mesh.attributes.get(self.document.whole(self.ids, name, self.what))
@@ -60,7 +60,7 @@ class Attributes:
 
 
 def open_attributes(document: Document, primitive: JsonObject, what: str) -> Attributes:
-    """The attributes of a primitive. Plain data go before compressed ones where a file has both."""
+    """The attributes of a primitive. Uncompressed data take precedence where a file has both."""
     accessors = document.object(primitive, "attributes", what)
     compressed = draco_view(document, primitive, what)
     if compressed is None:
@@ -70,7 +70,7 @@ def open_attributes(document: Document, primitive: JsonObject, what: str) -> Att
 
 
 def draco_view(document: Document, primitive: JsonObject, what: str) -> JsonObject | None:
-    """What the file says of a primitive's stream; None if it has none, or has the data without compression too."""
+    """The Draco extension of a primitive; None if it has none, or has the data without compression too."""
     extensions = document.object(primitive, "extensions", what)
     accessors = document.object(primitive, "attributes", what)
     if DRACO not in extensions or "POSITION" not in accessors:
@@ -82,13 +82,13 @@ def draco_view(document: Document, primitive: JsonObject, what: str) -> JsonObje
 TRIANGLES, STRIP, FAN = 4, 5, 6
 IntArray = NDArray[np.int64]
 
-#: Weights whose sum misses one by no more than float32 leaves are kept to the last digit.
+#: Weights whose sum differs from one by no more than the rounding of float32 are not rescaled.
 ROUNDED_SUM = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Influences:
-    """Which joints of the skin move a vertex."""
+    """The joints of the skin that move each vertex."""
 
     joints: IntArray  # (v,k)
     weights: Float64  # (v,k) sum to one
@@ -109,17 +109,17 @@ class Geometry:
 
     positions: Float64  # (v,3)
     pieces: tuple[Piece, ...]
-    deltas: Float64  # (m,v,3) one a morph target
+    deltas: Float64  # (m,v,3) one per morph target
     normal_deltas: Float64 | None  # (m,v,3) if some target moves normals
     influences: Influences | None
     uvs: tuple[Float64, ...]  # (v,2) each set as in the file: origin at the top
     colors: tuple[Float64, ...]  # (v,4) each set
     normals: Float64 | None  # (v,3) as in the file, of any length
-    has_tangents: bool  # which are not read
+    has_tangents: bool  # they are not read
 
 
 def read_geometry(document: Document, mesh: int) -> list[Geometry]:
-    """All of a mesh that consists of triangles; points and lines are left out."""
+    """All triangles of a mesh; primitives of points and lines are omitted."""
     entry = document.item("meshes", mesh, "a node")
     found: dict[tuple[frozenset[tuple[str, int]], ...], list[tuple[int, JsonObject]]] = {}
     for index, primitive in enumerate(document.objects(entry, "primitives", f"mesh {mesh}")):
@@ -132,7 +132,7 @@ def read_geometry(document: Document, mesh: int) -> list[Geometry]:
                 {"": stream.get("bufferView", -1)},
             )
             found.setdefault(tuple(_accessors(each) for each in named), []).append((index, primitive))
-    return [_read_geometry(document, primitives, mesh) for primitives in found.values()]
+    return [_read_shared_vertices(document, primitives, mesh) for primitives in found.values()]
 
 
 def _mode(document: Document, primitive: JsonObject, what: str) -> int:
@@ -143,11 +143,11 @@ def _mode(document: Document, primitive: JsonObject, what: str) -> int:
 
 
 def _accessors(named: JsonObject) -> frozenset[tuple[str, int]]:
-    """Which accessor each attribute has; what is no index stays apart, to be refused where it is read."""
+    """The accessor of each attribute; invalid indices stay distinct, and are refused where they are read."""
     return frozenset((key, value if isinstance(value, int) else -id(value)) for key, value in named.items())
 
 
-def _read_geometry(document: Document, primitives: list[tuple[int, JsonObject]], mesh: int) -> Geometry:
+def _read_shared_vertices(document: Document, primitives: list[tuple[int, JsonObject]], mesh: int) -> Geometry:
     """The vertices of the first primitive, and the triangles of all."""
     number, entry = primitives[0]
     what = f"primitive {number} of mesh {mesh}"
@@ -209,11 +209,11 @@ def _check_count(document: Document, got: int, count: int, what: str) -> None:
 
 def _check_corners(document: Document, corners: IntArray, count: int, what: str) -> None:
     if corners.size and corners.max() >= count:
-        raise document.error(f"{what} names vertex {int(corners.max())} of {count}")
+        raise document.error(f"{what} refers to vertex {int(corners.max())} of {count}")
 
 
 def _read_faces(document: Document, entry: JsonObject, mode: int, count: int, what: str) -> IntArray:
-    """Triangles of a list, a strip or a fan; without indices the vertices are taken in order."""
+    """Triangles (t,3) of a list, a strip or a fan; without indices the vertices are used in order."""
     if "indices" in entry:
         if document.item("accessors", entry["indices"], what).get("count") == 0:
             return np.zeros((0, 3), np.int64)
@@ -227,12 +227,12 @@ def _read_faces(document: Document, entry: JsonObject, mode: int, count: int, wh
     i = np.arange(max(0, n - 2))
     if mode == FAN:
         return corners[np.stack([np.zeros_like(i), i + 1, i + 2], axis=1)]
-    odd = i % 2  # every other triangle of a strip is turned round
+    odd = i % 2  # every other triangle of a strip has the opposite winding
     return corners[np.stack([i, i + 1 + odd, i + 2 - odd], axis=1)]
 
 
 def _read_deltas(document: Document, entry: JsonObject, name: str, count: int, what: str) -> Float64 | None:
-    """What each morph target adds to an attribute; a target may leave it out, and if all do there is nothing."""
+    """(m,v,3) differences of an attribute, zero for targets that omit it; None if all targets omit it."""
     targets = document.objects(entry, "targets", what)
     document.claim(24 * len(targets) * count, f"the morph targets of {what}")
     if not any(name in target for target in targets):
@@ -247,7 +247,7 @@ def _read_deltas(document: Document, entry: JsonObject, name: str, count: int, w
 
 
 def _read_influences(document: Document, attributes: Attributes, count: int, what: str) -> Influences | None:
-    """All sets JOINTS_n, WEIGHTS_n; weights are scaled to a sum of one, a vertex without any follows joint 0."""
+    """All sets JOINTS_n, WEIGHTS_n, with weights scaled to a sum of one; a vertex without weights follows joint 0."""
     joints, weights = [], []
     n = 0
     while f"JOINTS_{n}" in attributes and f"WEIGHTS_{n}" in attributes:

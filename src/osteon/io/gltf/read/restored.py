@@ -1,6 +1,7 @@
-"""Files that Osteon wrote: the model they were made from, vertex for vertex and triangle for triangle.
+"""Files that Osteon wrote: the model they were made from, with its vertices and triangles in their own order.
 
-The file holds a vertex once for each texture coordinate it has, and its triangles by material; metadata say how it was.
+The file has a vertex once for each of its texture coordinates, and triangles sorted by material; metadata record the
+original order.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ IntArray = NDArray[np.int64]
 class RestoredMesh:
     """The mesh as the model had it."""
 
-    vertices: IntArray  # (v,) where the file has each vertex of the model
+    vertices: IntArray  # (v,) the vertex of the file for each one of the model
     faces: Int32  # (t,3)
     asset: Asset
 
@@ -47,7 +48,7 @@ def rest_of_file(metadata: Metadata) -> Float64:
     matrix = np.diag([scale, scale, scale, 1.0])
     matrix[:3, 3] = shift
     if not scale > 0:
-        raise metadata.document.error("'dequantize' of Osteon's notes is not positive; write the file again")
+        raise metadata.document.error("'dequantize' of Osteon's metadata is not positive; write the file again")
     return matrix
 
 
@@ -58,19 +59,19 @@ def bones_of_file(metadata: Metadata, scene: GltfScene, bones: Bones) -> Bones:
 
 
 def _bone_joints(metadata: Metadata, scene: GltfScene) -> list[int] | None:
-    """For each bone the place of its joint in the list of the skin; None where all are bones, in their order."""
+    """For each bone the index of its joint in the skin; None if the joints are the bones, in their order."""
     chosen = metadata.wholes("bone_joints")
     if chosen is None:
         return None
     skin = _only_instance(metadata, scene).skin
     n_joints = 0 if skin is None else len(set(skin.nodes))
     if not chosen or len(set(chosen)) != len(chosen) or min(chosen) < 0 or max(chosen) >= n_joints:
-        raise metadata.document.error("'bone_joints' of Osteon's notes does not fit the skin; write the file again")
+        raise metadata.document.error("'bone_joints' of Osteon's metadata does not fit the skin; write the file again")
     return chosen
 
 
 def restore_mesh(metadata: Metadata, scene: GltfScene) -> RestoredMesh:
-    """Triangles and materials in the model's own order."""
+    """Triangles and materials in the model's order."""
     instance = _only_instance(metadata, scene)
     pieces = instance.geometry.pieces
     corners = np.concatenate([piece.faces for piece in pieces])
@@ -81,39 +82,39 @@ def restore_mesh(metadata: Metadata, scene: GltfScene) -> RestoredMesh:
     triangle = np.arange(len(corners)) if triangle is None else triangle
     n_vertices = int(vertex.max()) + 1
     if n_vertices > instance.n_vertices or not np.bincount(vertex, minlength=n_vertices).all():
-        raise metadata.document.error("'vertices' of Osteon's notes leaves some out; write the file again")
+        raise metadata.document.error("'vertices' of Osteon's metadata omits some; write the file again")
     if not np.array_equal(np.sort(triangle), np.arange(len(corners))):
-        raise metadata.document.error("'triangles' of Osteon's notes leaves some out; write the file again")
+        raise metadata.document.error("'triangles' of Osteon's metadata omits some; write the file again")
     first = np.empty(n_vertices, np.int64)
     first[vertex[::-1]] = np.arange(instance.n_vertices)[::-1]
-    turns = metadata.indices("turns", len(corners))
-    if turns is not None:
-        corners = undo_corner_shift(corners, vertex, turns[triangle])
-    order = np.argsort(triangle)  # model's triangle i is number order[i] of the file
+    shifts = metadata.indices("turns", len(corners))
+    if shifts is not None:
+        corners = undo_corner_shift(corners, vertex, shifts[triangle])
+    order = np.argsort(triangle)  # the model's triangle i is triangle order[i] of the file
     faces = vertex[corners][order].astype(np.int32)
     return RestoredMesh(first, faces, _asset(metadata, instance, corners, counts, (first, order)))
 
 
 def _only_instance(metadata: Metadata, scene: GltfScene) -> MeshInstance:
     if len(scene.instances) != 1 or scene.instances[0].skin is None:
-        raise metadata.document.error("is not the one skinned mesh that Osteon's notes speak of; write it again")
+        raise metadata.document.error("does not have the one skinned mesh of Osteon's metadata; write it again")
     return scene.instances[0]
 
 
 def _asset(
     metadata: Metadata, instance: MeshInstance, corners: IntArray, counts: list[int], taken: tuple[IntArray, IntArray]
 ) -> Asset:
-    """All but positions; `corners` as in the file, `taken` the numbers there of the model's vertices and triangles."""
+    """The asset; `corners` as in the file, `taken` the indices there of the model's vertices and triangles."""
     document, geometry = metadata.document, instance.geometry
     first, order = taken
     n_materials = len(document.items("materials"))
-    plain = document.whole(metadata.entries, "plain", "Osteon's notes", n_materials)
+    plain = document.whole(metadata.entries, "plain", "Osteon's metadata", n_materials)
     if plain < n_materials - 1:
-        raise document.error("'plain' of Osteon's notes is not the last material; write the file again")
+        raise document.error("'plain' of Osteon's metadata is not the last material; write the file again")
     materials = [None if piece.material == plain else piece.material for piece in geometry.pieces]
     primitives = metadata.wholes("primitives")
     if primitives is not None and len(primitives) != len(counts):
-        raise document.error("'primitives' of Osteon's notes does not fit the file; write it again")
+        raise document.error("'primitives' of Osteon's metadata does not fit the file; write it again")
     polygons = metadata.indices("polygons", len(corners))
     used = None not in materials
     uvs = [as_float32((each * [1, -1] + [0, 1])[corners][order]) for each in geometry.uvs]
@@ -134,23 +135,23 @@ def _asset(
 
 
 def _own_normals(metadata: Metadata, instance: MeshInstance, corners: IntArray) -> CornerNormals | None:
-    """The normals of the model, one for each vertex of the file; None if it had none of its own."""
+    """The model's own normals, one for each vertex of the file; None if it had none."""
     normals = instance.geometry.normals
     if metadata.entries.get("normals") is not True or normals is None:
         return None
-    turns, spans = instance.geometry.normal_deltas, metadata.numbers("span", [])
-    if turns is not None and len(spans) == len(turns):
+    deltas, spans = instance.geometry.normal_deltas, metadata.numbers("span", [])
+    if deltas is not None and len(spans) == len(deltas):
         low = np.array(metadata.numbers("low", [0.0] * len(spans)))
-        normals = normals + np.tensordot(-low / np.array(spans), turns, axes=1)
+        normals = normals + np.tensordot(-low / np.array(spans), deltas, axes=1)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     unit = np.where(length > 0, normals / np.where(length > 0, length, 1), [0.0, 0.0, 1.0])
     return CornerNormals(as_float32(unit), corners.astype(np.int32))
 
 
 def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> SkinnedModel:
-    """The model that was written, from what its file shows to all programs; bones and clips are the model's already."""
+    """The model that was written; the `generic` one, as any program reads it, already has its bones and clips."""
     mesh = restore_mesh(metadata, scene)
-    kept = metadata.document.whole(metadata.entries, "influences", "Osteon's notes", generic.skin.n_influences)
+    kept = metadata.document.whole(metadata.entries, "influences", "Osteon's metadata", generic.skin.n_influences)
     skeleton = _skeleton(metadata, generic.track.n_bones, _joint_names(metadata, scene))
     names = metadata.texts("bones") or _joint_names(metadata, scene)
     rest, corrections = _unpacked(metadata, scene, generic)
@@ -174,15 +175,15 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
 
 
 def _unpacked(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> tuple[FloatArray, Corrections | None]:
-    """Rest pose and corrections of the file's vertices, as they were before `morph_range`."""
+    """Rest pose and corrections of the file's vertices, without the changes of `morph_range`."""
     stored = generic.corrections
     if stored is None or "low" not in metadata.entries:
         return generic.rest, stored
     nothing = [0.0] * stored.n_columns
     morph_range = MorphRange(np.array(metadata.numbers("low", nothing)), np.array(metadata.numbers("span", nothing)))
     if not (morph_range.span > 0).all():
-        raise metadata.document.error("'span' of Osteon's notes is not positive; write the file again")
-    with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond all bounds is refused by name
+        raise metadata.document.error("'span' of Osteon's metadata is not positive; write the file again")
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported later
         return unpack_mesh(generic.rest, stored, morph_range, _stored_normals(metadata, scene))
 
 
@@ -203,7 +204,7 @@ def _stored_normals(metadata: Metadata, scene: GltfScene) -> Float64 | None:
 
 
 def _picked(stored: Corrections, mesh: RestoredMesh) -> Corrections:
-    """The corrections of the model's vertices; those of normals stay with the file's vertices if the model has own."""
+    """The corrections of the model's vertices; those of normals stay with those of the file if it has its own."""
     normals = stored.normal_basis
     if normals is not None and mesh.asset.normals is None:
         normals = normals[:, mesh.vertices]
@@ -227,8 +228,8 @@ def _skeleton(metadata: Metadata, n_joints: int, names: tuple[str, ...]) -> Skel
     if parents is None:
         return None
     world_from_joint = read_floats(
-        metadata.document, metadata.entries.get("joints"), (1,), "'joints' of Osteon's notes"
+        metadata.document, metadata.entries.get("joints"), (1,), "'joints' of Osteon's metadata"
     )
     if len(parents) != n_joints or len(world_from_joint) != 12 * n_joints:
-        raise metadata.document.error("'joints' of Osteon's notes does not fit the skin; write the file again")
+        raise metadata.document.error("'joints' of Osteon's metadata does not fit the skin; write the file again")
     return Skeleton(names, np.array(parents), as_float32(world_from_joint.reshape(-1, 3, 4)))

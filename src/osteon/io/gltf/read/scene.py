@@ -35,7 +35,7 @@ INSTANCING = "EXT_mesh_gpu_instancing"
 
 
 def read_placements(document: Document, node: int) -> Float64 | None:
-    """(n,4,4) where a node shows its mesh, in its own space; None if it does so once, as nodes do."""
+    """(n,4,4) transforms of the instances of a node's mesh, in its own space; None without instancing."""
     what = f"node {node}"
     entry = document.items("nodes")[node]
     extensions = document.object(entry, "extensions", what)
@@ -43,7 +43,7 @@ def read_placements(document: Document, node: int) -> Float64 | None:
         return None
     if "skin" in entry:
         raise document.error(
-            f"{what} shows a skinned mesh many times ({INSTANCING}), which no skin can; export it once"
+            f"{what} has instances of a skinned mesh ({INSTANCING}), which a skin cannot move; export it once"
         )
     accessors = document.object(document.object(extensions, INSTANCING, what), "attributes", what)
     parts = {
@@ -65,20 +65,20 @@ def read_placements(document: Document, node: int) -> Float64 | None:
     return placement.parent_from_node()
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
+@np.errstate(over="ignore", invalid="ignore")  # an overflow is reported later, with its frame
 def place_geometries(
     document: Document, geometries: list[Geometry], placements: Float64, node: int
 ) -> list[list[Geometry]]:
-    """The geometries of a mesh, once for each placement."""
+    """The geometries of a mesh, transformed once for each placement."""
     size = sum(g.positions.size + 2 * g.deltas.size + sum(p.faces.size for p in g.pieces) for g in geometries)
     document.claim(8 * size * len(placements), f"the {len(placements)} instances of node {node}")
     return [[_transformed(geometry, matrix) for geometry in geometries] for matrix in placements]
 
 
 def _transformed(geometry: Geometry, matrix: Float64) -> Geometry:
-    """Geometry moved by a matrix; one that mirrors turns the triangles round."""
+    """Geometry transformed by a matrix; a reflection reverses the winding of the triangles."""
     linear = matrix[:3, :3]
-    turned = slice(None, None, -1 if np.linalg.det(linear) < 0 else 1)
+    winding = slice(None, None, -1 if np.linalg.det(linear) < 0 else 1)
     normal_deltas = geometry.normal_deltas
     if normal_deltas is not None:
         size = np.cbrt(abs(np.linalg.det(linear)))
@@ -92,13 +92,13 @@ def _transformed(geometry: Geometry, matrix: Float64) -> Geometry:
         positions=geometry.positions @ linear.T + matrix[:3, 3],
         deltas=geometry.deltas @ linear.T,
         normal_deltas=normal_deltas,
-        pieces=tuple(replace(piece, faces=piece.faces[:, turned]) for piece in geometry.pieces),
+        pieces=tuple(replace(piece, faces=piece.faces[:, winding]) for piece in geometry.pieces),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class SkinJoints:
-    """The joints of a skin, and how to get from the mesh to each."""
+    """The joints of a skin, and their inverse bind matrices."""
 
     number: int  # of the skin in the file
     nodes: list[int]  # (j,)
@@ -111,7 +111,7 @@ class MeshInstance:
 
     geometry: Geometry
     node: int
-    names: tuple[str, ...]  # one a piece
+    names: tuple[str, ...]  # one per piece
     skin: SkinJoints | None
     weights: Float64  # (m,) of the morph targets, without animation
 
@@ -122,7 +122,7 @@ class MeshInstance:
 
 @dataclass(frozen=True, slots=True)
 class GltfScene:
-    """All that is shown."""
+    """The nodes of a file, and the mesh instances of its scene."""
 
     tree: NodeTree
     instances: list[MeshInstance]
@@ -132,12 +132,12 @@ class GltfScene:
         return sum(instance.n_vertices for instance in self.instances)
 
     def target_counts(self) -> dict[int, int]:
-        """Morph targets of the mesh that a node holds."""
+        """The number of morph targets of the mesh of each node."""
         return {instance.node: len(instance.weights) for instance in self.instances}
 
 
 def read_scene(document: Document, shown: Sequence[int] | None = None) -> GltfScene:
-    """Everything of the default scene, or of the nodes `shown`, that consists of triangles; refused if nothing is."""
+    """All triangles of the default scene, or of the nodes `shown`; refused if there are none."""
     tree = read_nodes(document)
     meshes: dict[int, list[Geometry]] = {}
     skins: dict[int, SkinJoints] = {}
@@ -161,14 +161,12 @@ def read_scene(document: Document, shown: Sequence[int] | None = None) -> GltfSc
             for number, geometries in enumerate(place_geometries(document, meshes[mesh], placements, node)):
                 instances += _parts_of(document, node, geometries, skin, f"_{number}")
     if not any(len(piece.faces) for instance in instances for piece in instance.geometry.pieces):
-        raise document.source.geometry_error(_why_no_triangles(document))
+        raise document.source.geometry_error(
+            "holds clips but no mesh; play them on a character that has these joints: osteon skin --rig CHARACTER"
+            if document.items("animations") and not document.items("meshes")
+            else "holds no triangles; export the scene with its meshes"
+        )
     return GltfScene(tree, instances)
-
-
-def _why_no_triangles(document: Document) -> str:
-    if document.items("animations") and not document.items("meshes"):
-        return "holds clips but no mesh; play them on a character that has these joints: osteon skin --rig CHARACTER"
-    return "holds no triangles; export the scene with its meshes"
 
 
 def _parts_of(
@@ -192,7 +190,7 @@ def _parts_of(
         used = None if geometry.influences is None else skin
         highest = 0 if geometry.influences is None else int(geometry.influences.joints.max())
         if used is not None and highest >= len(used.nodes):
-            raise document.error(f"mesh {mesh} names joint {highest}, but its skin has {len(used.nodes)}")
+            raise document.error(f"mesh {mesh} refers to joint {highest}, but its skin has {len(used.nodes)}")
         document.claim(24 * len(geometry.positions), f"node {node}")
         names = tuple(name if len(rank) == 1 else f"{name}_{rank[p.number]}" for p in geometry.pieces)
         instances.append(MeshInstance(geometry, node, names, used, weights))
@@ -215,9 +213,9 @@ def _read_skin(document: Document, index: int) -> SkinJoints:
     return SkinJoints(index, nodes, np.ascontiguousarray(matrices))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what grows beyond all bounds is named by the frame it is in
+@np.errstate(over="ignore", invalid="ignore")  # an overflow is reported later, with its frame
 def pose_instance(instance: MeshInstance, world: list[Float64], weights: Float64, out: NDArray[np.float32]) -> None:
-    """Vertices into `out (f,v,3)`; `world (f,4,4)` for each node, `weights (f,m)` of the morph targets."""
+    """Write the vertices to `out (f,v,3)`; `world (f,4,4)` for each node, `weights (f,m)` of the morph targets."""
     geometry = instance.geometry
     if instance.skin is not None:
         world_from_mesh = (
@@ -246,11 +244,11 @@ def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float32:
 
 
 def parents_of_joints(scene: GltfScene, nodes: list[int]) -> list[int]:
-    """(j,) the nearest joint above each; nodes between them that are no joints are passed over."""
-    where = {node: j for j, node in reversed(list(enumerate(nodes)))}  # the first joint of a node
-    above = [-1] * len(scene.tree.parents)
+    """(j,) for each joint the nearest ancestor that is a joint, -1 without one."""
+    joint_of = {node: j for j, node in reversed(list(enumerate(nodes)))}  # the first joint of a node
+    ancestor = [-1] * len(scene.tree.parents)
     for node in scene.tree.order:
         parent = scene.tree.parents[node]
         if parent >= 0:
-            above[node] = where.get(parent, above[parent])
-    return [above[node] for node in nodes]
+            ancestor[node] = joint_of.get(parent, ancestor[parent])
+    return [ancestor[node] for node in nodes]

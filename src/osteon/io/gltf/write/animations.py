@@ -1,8 +1,8 @@
-"""Animations: one for each clip, straight between keys.
+"""Animations: one for each clip, with linear interpolation.
 
-Nodes stand as in the rest pose, because raylib takes that for the bind pose, whatever the inverse bind matrices say. A
-track that stays there is none. One that stands still elsewhere has a key at both ends of the clip: raylib does not read
-a single one.
+Without animation nodes have the rest pose, because raylib uses that as the bind pose and ignores the inverse bind
+matrices. A track that stays at the rest pose is omitted. One that is constant elsewhere has a key at both ends of the
+clip: raylib does not read a single key.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from osteon.io.gltf.write.reduce_keys import KeptKeys
 from osteon.io.gltf.write.rounding import Precision
 from osteon.io.two_nodes import BoolArray
 
-__all__ = ["NodeTrack", "joint_tracks", "weights_track", "write_animations"]
+__all__ = ["NodeTrack", "joint_tracks", "write_animations"]
 
-#: Rotations, scales, and shifts as part of how far a body reaches, that change by less only show float32 rounding.
+#: Changes below this are float32 rounding; those of translations are relative to the size of the body.
 STILL = 3e-7
 
 
@@ -41,10 +41,10 @@ class NodeTrack:
     values: Float64  # (f,n)
     rest: Float64  # (n,) without animation
     bone: int | None
-    label: str  # "3 rotation": the bone and what moves; "weights"
-    still: float  # values that differ by no more do not move
+    label: str  # "3 rotation": the bone and the channel; "weights"
+    still: float  # values that differ by no more are equal
     short: bool = False  # stored in 16 bits
-    packing: Packing | None = None  # how it is rounded, in a compressed file
+    packing: Packing | None = None  # the rounding in a compressed file
 
 
 def joint_tracks(
@@ -52,11 +52,11 @@ def joint_tracks(
 ) -> list[NodeTrack]:
     """All tracks of all joints; rotations of those that are `short (b,)` are stored in 16 bits.
 
-    `diagonal` is that of the body as it plays; `precision` is that of a compressed file.
+    `diagonal` is that of the posed body; `precision` is that of a compressed file.
     """
     found: list[NodeTrack] = []
     tracks = nodes.tracks
-    reach = max(diagonal, float(np.abs(tracks.translations[:-1]).max(initial=0.0)))  # what float32 rounds shifts to
+    reach = max(diagonal, float(np.abs(tracks.translations[:-1]).max(initial=0.0)))  # scale of float32 rounding
     parts: tuple[tuple[ChannelPath, Float64], ...] = (
         ("translation", tracks.translations),
         ("rotation", tracks.rotations),
@@ -64,27 +64,20 @@ def joint_tracks(
     )
     for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
         for path, values in parts:
-            turns = bool(short[b]) and path == "rotation"
             size = reach if path == "translation" else float(np.abs(values[:-1, b]).max())
-            label = f"{b} {path}"
             packing = None if precision is None else precision.of(path, b)
-            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, label, STILL * size, turns, packing))
+            rounding = (STILL * size, bool(short[b]) and path == "rotation", packing)
+            found.append(NodeTrack(mover, path, values[:-1, b], values[-1, b], b, f"{b} {path}", *rounding))
         if tracks.needs_child[b]:
-            child, turns = tracks.child_rotations, bool(short[b])
+            child = tracks.child_rotations[:, b]
             packing = None if precision is None else precision.of("rotation", b)
-            label = f"{b} child"
-            found.append(NodeTrack(joint, "rotation", child[:-1, b], child[-1, b], b, label, STILL, turns, packing))
+            rounding = (STILL, bool(short[b]), packing)
+            found.append(NodeTrack(joint, "rotation", child[:-1], child[-1], b, f"{b} child", *rounding))
     return found
 
 
-def weights_track(node: int, weights: Float64, rest: Float64, precision: Precision | None = None) -> NodeTrack:
-    """The track of the morph weights (f,r), which are `rest (r,)` without animation."""
-    packing = None if precision is None else precision.morphs
-    return NodeTrack(node, "weights", weights, rest, None, "weights", 0.0, packing=packing)
-
-
 def _keys(track: NodeTrack, keyed: KeyedModel, kept: KeptKeys, number: int) -> NDArray[np.int64]:
-    """Frames of a clip, counted from its first, in which a track has a key."""
+    """Frames of a clip, relative to its first, in which a track has a key."""
     clip = keyed.model.clips[number]
     now = slice(clip.start, clip.stop)
     has_key = keyed.moments[now] % 1 == 0 if track.bone is None else keyed.has_key[now, track.bone]
@@ -94,7 +87,7 @@ def _keys(track: NodeTrack, keyed: KeyedModel, kept: KeptKeys, number: int) -> N
 def write_animations(
     keyed: KeyedModel, tracks: list[NodeTrack], kept: KeptKeys, buffer: BufferWriter
 ) -> list[JsonObject]:
-    """An animation for each clip, from time 0, as long as its frames last; one that stands still keeps one track."""
+    """An animation for each clip, from time 0 to its last frame; a clip without motion has one constant track."""
     times: dict[bytes, int] = {}
     found = []
     for number, clip in enumerate(keyed.model.clips):
@@ -103,21 +96,17 @@ def write_animations(
         for track in tracks:
             writer.add(track, _keys(track, keyed, kept, number))
         if not writer.channels:
-            writer.put_still(replace(tracks[0], packing=None), tracks[0].rest)  # how fine it must be was not asked
+            # Without packing: the precision was not chosen for this track.
+            writer.put_constant(replace(tracks[0], packing=None), tracks[0].rest)
         found.append({"name": clip.name, "channels": writer.channels, "samplers": writer.samplers})
     return found
 
 
-def _stored(track: NodeTrack, values: Float64) -> NDArray[Any]:
-    """Values as they are written in a file that is not compressed."""
-    return quantize_rotations(values) if track.short else values.astype(np.float32)
-
-
 @dataclass(slots=True)
 class _ClipWriter:
-    """The channels of one animation, one after the other; each lasts from the first frame to the last."""
+    """The channels of one animation, one after the other; each has keys from the first frame to the last."""
 
-    clip: Clip  # in frames of the keys
+    clip: Clip  # in frames of the keyed model
     moments: Float64  # (f,) seconds
     buffer: BufferWriter
     times: dict[bytes, int]  # accessor of each set of key times in the file
@@ -125,17 +114,17 @@ class _ClipWriter:
     samplers: list[JsonObject] = field(default_factory=list)
 
     def add(self, track: NodeTrack, keys: NDArray[np.int64]) -> None:
-        """A channel with these keys; none if it stays as the node is without animation."""
+        """Add a channel with these keys, unless the track stays at the rest pose."""
         values = track.values[self.clip.start : self.clip.stop][keys]
         if np.abs(values - track.rest).max() <= track.still:
             return
         if np.abs(values - values[0]).max() <= track.still:
-            self.put_still(track, values[0])
+            self.put_constant(track, values[0])
         else:
             self._put(track, keys, values)
 
-    def put_still(self, track: NodeTrack, value: Float64) -> None:
-        """A channel that does not move, with a key at both ends."""
+    def put_constant(self, track: NodeTrack, value: Float64) -> None:
+        """Add a constant channel, with a key at both ends."""
         keys = np.unique([0, self.clip.n_frames - 1])
         self._put(track, keys, np.broadcast_to(value, (len(keys), len(value))))
 
@@ -143,7 +132,9 @@ class _ClipWriter:
         moments = self.moments[keys].astype(np.float32)
         if (data := moments.tobytes()) not in self.times:
             self.times[data] = self.buffer.add(moments, "keys", bounds=True)
-        stored = values if track.packing is not None else _stored(track, values)
+        stored: NDArray[Any] = values
+        if track.packing is None:
+            stored = quantize_rotations(values) if track.short else values.astype(np.float32)
         output = stored.reshape(-1) if track.path == "weights" else stored
         kind = stored.dtype if track.packing is None else track.packing.stored
         number = self.buffer.add(output, "keys", normalized=kind.kind == "i", packing=track.packing)

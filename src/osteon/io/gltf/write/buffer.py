@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.character import Deformer
 from osteon.core.errors import GeometryError
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.meshopt.filters import Packing, encode_packed
@@ -34,14 +33,13 @@ __all__ = [
     "encode_packed",
     "glb_bytes",
     "write_arrays",
-    "write_deformer",
 ]
 
 
 MESHOPT = "EXT_meshopt_compression"
-#: Elements of more bytes than this, or of a number that four does not divide, stay as they are.
+#: Elements of more bytes than this, or of a number that is no multiple of four, are not compressed.
 MOST_STRIDE = 256
-#: Whole numbers from here on differ by more than the codec of indices can say.
+#: Differences of integers from here on exceed what the codec of indices can represent.
 MOST_INDEX = 1 << 29
 
 
@@ -50,18 +48,18 @@ class View:
     """Bytes of one use, stride and filter."""
 
     use: str
-    stride: int = 0  # of an element; 0 where they have no common one
+    stride: int = 0  # of an element; 0 if elements differ
     filter: str | None = None
     data: bytearray = field(default_factory=bytearray)
 
     def described(self, targets: Mapping[str, int]) -> JsonObject:
-        """What the file says of any view of this use."""
+        """The JSON of any view of this use: its stride and target."""
         entry: JsonObject = {"byteStride": self.stride} if self.use == "vertices" else {}
         return entry | ({"target": targets[self.use]} if self.use in targets else {})
 
 
 def compress_views(views: Sequence[View], targets: Mapping[str, int]) -> tuple[JsonObject, bytes]:
-    """The entries of views and of the second buffer, and the first buffer."""
+    """The JSON of the views and of the second buffer, and the bytes of the first buffer."""
     entries: list[JsonObject] = []
     buffer, unpacked = bytearray(), 0
     for view in views:
@@ -83,7 +81,7 @@ def compress_views(views: Sequence[View], targets: Mapping[str, int]) -> tuple[J
 
 
 def _shortest_stream(view: View) -> tuple[str | None, bytes]:
-    """The mode and its stream; None and the bytes as they are where they are no elements."""
+    """The mode and its stream; None and the uncompressed bytes if they cannot be compressed."""
     # compiled: not needed to import the formats
     from osteon.io.gltf.meshopt.attributes import encode_attributes
     from osteon.io.gltf.meshopt.indices import encode_indices, encode_triangles
@@ -101,7 +99,7 @@ def _shortest_stream(view: View) -> tuple[str | None, bytes]:
     return min(streams, key=lambda named: len(named[1]))
 
 
-#: Inverse bind matrices and keys of animations must not share a buffer view.
+#: The use of an accessor. Inverse bind matrices and keys of animations must not share a buffer view.
 Use = Literal["vertices", "indices", "bind", "keys", "data"]
 
 _COMPONENTS = {"i1": 5120, "u1": 5121, "i2": 5122, "u2": 5123, "u4": 5125, "f4": 5126}
@@ -110,7 +108,7 @@ _TARGETS = {"vertices": 34962, "indices": 34963}
 
 
 class BufferWriter:
-    """Accessors and buffer views that grow; the only thing about the writer that changes."""
+    """The accessors and buffer views of a file, to which data are appended."""
 
     def __init__(self, compress: bool = False) -> None:
         self._compress = compress
@@ -127,9 +125,9 @@ class BufferWriter:
         bounds: bool = False,
         packing: Packing | None = None,
     ) -> int:
-        """The number of a new accessor of values (count,) or (count, width); reals are stored as float32.
+        """The index of a new accessor of values (count,) or (count, width); floats are stored as float32.
 
-        With a `packing`, only in a buffer that is compressed, they are rounded as it says.
+        A `packing`, only in a compressed buffer, rounds them.
         """
         rows = _stored(values.reshape(len(values), -1))
         size = rows.dtype.itemsize * rows.shape[1]
@@ -151,19 +149,19 @@ class BufferWriter:
         return len(self.accessors) - 1
 
     def _view(self, use: Use, stride: int, name: str | None, kind: str) -> int:
-        """The number of the view for elements of this use, stride, filter and kind of number."""
+        """The index of the view for elements of this use, stride, filter and component type."""
         number = self._shared.setdefault((use, stride, name, kind), len(self._views))
         if number == len(self._views):
             self._views.append(View(use, stride, name))
         return number
 
     def add_bytes(self, data: bytes) -> int:
-        """The number of a new buffer view of bytes that are no array."""
+        """The index of a new buffer view of bytes that are no array."""
         self._views.append(View("bytes", 0, None, bytearray(data)))
         return len(self._views) - 1
 
     def finish(self) -> tuple[JsonObject, bytes]:
-        """The buffer views, with other buffers than the first if there are any, and the buffer."""
+        """The JSON of the buffer views and of any further buffers, and the bytes of the first buffer."""
         if self._compress:
             return compress_views(self._views, _TARGETS)
         entries: list[JsonObject] = []
@@ -177,18 +175,18 @@ class BufferWriter:
 
 
 def _stored(rows: NDArray[Any]) -> NDArray[Any]:
-    """The rows as the file holds them."""
+    """The rows in little-endian order, floats as float32."""
     if rows.dtype.kind in "iu":
         return np.ascontiguousarray(rows, rows.dtype.newbyteorder("<"))
     with np.errstate(over="ignore"):
         stored = np.ascontiguousarray(rows, "<f4")
     if not np.isfinite(stored).all():
-        raise GeometryError("the model moves farther than float32 reaches; scale it down")
+        raise GeometryError("the model moves beyond the range of float32; scale it down")
     return stored
 
 
 def _padded(rows: NDArray[Any], stride: int) -> bytes:
-    """The bytes of the rows, each as long as the stride: every vertex starts at a multiple of four bytes."""
+    """The bytes of the rows, padded to the stride: every vertex starts at a multiple of four bytes."""
     size = rows.dtype.itemsize * rows.shape[1]
     if stride in (0, size):
         return rows.tobytes()
@@ -206,7 +204,7 @@ def glb_bytes(root: JsonObject, buffer: bytes) -> bytes:
 
 
 def embed_bytes(root: JsonObject, buffer: bytes) -> bytes:
-    """A .gltf: the JSON with the buffer in it."""
+    """A .gltf: the JSON with an embedded buffer."""
     uri = "data:application/octet-stream;base64," + base64.b64encode(buffer).decode("ascii")
     return _compact(root | {"buffers": [{"byteLength": len(buffer), "uri": uri}, *root.get("buffers", ())]})
 
@@ -216,10 +214,10 @@ def _compact(root: JsonObject) -> bytes:
 
 
 def write_arrays(arrays: Mapping[str, NDArray[Any]], buffer: BufferWriter) -> JsonObject:
-    """{name: {"accessor", "shape"}}; whole numbers as 32 bits, float32 as they are.
+    """Write arrays for Osteon alone: {name: {"accessor", "shape"}}, integers with 32 bits, floats as float32.
 
-    glTF has no 32 bits with a sign: -1 is written as the largest number, and read back as -1. Nor has it 64 bits:
-    such numbers are two of 32, the lower half first, and the entry says `"bits": 64`.
+    glTF has no signed integers of 32 bits: -1 is written as the largest number, and read as -1. Nor has it 64 bits:
+    such numbers are two of 32, the lower half first, and the entry has `"bits": 64`.
     """
     return {name: _named_array(array, buffer) for name, array in arrays.items()}
 
@@ -231,8 +229,3 @@ def _named_array(array: NDArray[Any], buffer: BufferWriter) -> JsonObject:
         return {"accessor": buffer.add(flat.astype("<f8").view("<u4"))} | entry | {"bits": 64}
     stored = flat.astype(np.int32).view(np.uint32) if flat.dtype.kind in "iu" else flat.astype(np.float32)
     return {"accessor": buffer.add(stored)} | entry
-
-
-def write_deformer(deformer: Deformer, buffer: BufferWriter) -> JsonObject:
-    """The entry of `asset.extras.osteon.deformer`."""
-    return {"kind": deformer.kind, "arrays": write_arrays(deformer.arrays(), buffer)}

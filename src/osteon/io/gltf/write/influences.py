@@ -1,4 +1,4 @@
-"""Influences as glTF has them: sets of four joints, weights that sum to one, unused slots all zero."""
+"""Influences as glTF stores them: sets of four joints, weights that sum to one, unused slots all zero."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["MOST_INFLUENCES", "StoredInfluences", "round_weights", "store_influe
 
 MOST_INFLUENCES = 8
 MOST_JOINTS = 65536
-#: A sum may miss one by this for each weight, as the specification says; what is nearer stays as it is.
+#: The specification allows sums of weights to differ from one by this per weight; such weights are not rescaled.
 SUM_TOLERANCE = 1e-7
 
 
@@ -31,15 +31,19 @@ class StoredInfluences:
     bones: Int32
     weights: Float32
     quantize: bool
-    joint_of_bone: Int32  # (b,) in the list of the skin
-    bits: int | None = None  # of weights that are compressed: they sum to 2^bits steps
+    joint_of_bone: Int32  # (b,) indices in the skin
+    bits: int | None = None  # of compressed weights, which sum to 2^bits steps
 
     def write(self, buffer: BufferWriter, pick: Int32) -> dict[str, int]:
         """The attributes of all sets, for the vertices `pick`."""
         joints, weights = self.joint_of_bone[self.bones[pick]], self.weights[pick]
         kind = np.uint8 if self.joint_of_bone[self.bones].max(initial=0) < 256 else np.uint16
         packing = None if self.bits is None else Packing("EXPONENTIAL", self.bits)
-        stored = self._stored(weights)
+        stored: NDArray[Any] = weights
+        if self.bits is not None:
+            stored = round_weights(weights, self.bits)
+        elif self.quantize:
+            stored = quantize_weights(weights).astype(np.uint16)
         joints = np.where(stored > 0, joints, 0).astype(kind)
         found = {}
         for n in range(weights.shape[1] // 4):
@@ -48,28 +52,23 @@ class StoredInfluences:
             found[f"WEIGHTS_{n}"] = buffer.add(stored[:, now], "vertices", normalized=self.quantize, packing=packing)
         return found
 
-    def _stored(self, weights: Float32) -> NDArray[Any]:
-        if self.bits is not None:
-            return round_weights(weights, self.bits)
-        return quantize_weights(weights).astype(np.uint16) if self.quantize else weights
-
 
 def round_weights(weights: Float32, bits: int) -> Float32:
-    """(v,k) weights as whole steps of 2^-bits, of which each row has 2^bits; the codec loses nothing of them."""
+    """(v,k) weights as multiples of 2^-bits whose rows sum to one; the codec stores them exactly."""
     return (quantize_weights(weights, 1 << bits) * 2.0**-bits).astype(np.float32)
 
 
 def store_influences(
     skin: Skin, joint_of_bone: Sequence[int], quantize: bool, bits: int | None = None
 ) -> StoredInfluences:
-    """The skin in four or eight slots; refused if a weight is negative or a vertex has more than eight."""
+    """The skin in four or eight slots; refused if a weight is negative or a vertex has more than eight influences."""
     if max(joint_of_bone, default=0) >= MOST_JOINTS:
         raise GeometryError(f"skin: {len(joint_of_bone)} bones, but glTF holds {MOST_JOINTS} joints; fit fewer bones")
     if skin.weights.min(initial=0) < 0:
         v = int(skin.weights.min(axis=1).argmin())
         raise GeometryError(
-            f"weights: vertex {v} has the weight {skin.weights[v].min():.3g}, but glTF holds none below 0; "
-            "fit weights that are not negative"
+            f"weights: vertex {v} has the weight {skin.weights[v].min():.3g}, but glTF has no negative weights; "
+            "fit non-negative weights"
         )
     bones, weights = _merged(skin.bones.copy(), skin.weights.astype(np.float64))
     bones, weights = _narrowed(bones, weights)
@@ -85,7 +84,7 @@ def store_influences(
 
 
 def _merged(bones: Int32, weights: np.ndarray) -> tuple[Int32, np.ndarray]:
-    """No bone twice in a row: a later slot gives its weight to the first one of the same bone."""
+    """Each bone once per vertex: the weight of a later slot is added to the first one of the same bone."""
     for later in range(1, bones.shape[1]):
         for first in range(later):
             same = (bones[:, later] == bones[:, first]) & (weights[:, later] > 0) & (weights[:, first] > 0)
@@ -95,14 +94,15 @@ def _merged(bones: Int32, weights: np.ndarray) -> tuple[Int32, np.ndarray]:
 
 
 def _narrowed(bones: Int32, weights: np.ndarray) -> tuple[Int32, np.ndarray]:
-    """At most eight slots, if no vertex uses more."""
+    """At most eight slots; refused if a vertex uses more."""
     if bones.shape[1] <= MOST_INFLUENCES:
         return bones, weights
     used = (weights > 0).sum(axis=1)
     if used.max() > MOST_INFLUENCES:
         v = int(used.argmax())
         raise GeometryError(
-            f"skin: vertex {v} follows {used[v]} bones, but glTF players take {MOST_INFLUENCES}; fit fewer influences"
+            f"skin: vertex {v} follows {used[v]} bones, but glTF players support {MOST_INFLUENCES}; "
+            "fit fewer influences"
         )
     order = np.argsort(weights <= 0, axis=1, kind="stable")[:, :MOST_INFLUENCES]
     return np.take_along_axis(bones, order, axis=1), np.take_along_axis(weights, order, axis=1)

@@ -58,25 +58,25 @@ __all__ = [
     "name_nodes",
     "node_entries",
     "place_joints",
+    "set_node_rest",
     "shortest",
-    "stand_node",
     "target_names",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeNames:
-    """What the nodes of a file are called."""
+    """The names of the nodes of a file."""
 
     joints: tuple[str, ...]  # (b,)
-    movers: tuple[str, ...]  # (b,) of the node above a joint that needs two
+    movers: tuple[str, ...]  # (b,) of the parent node of a joint that needs two
     mesh: str  # and its node
     armature: str
-    coarse: tuple[str, ...] = ()  # of coarser meshes
+    coarse: tuple[str, ...] = ()  # of coarse meshes
 
 
 def name_nodes(model: SkinnedModel, joints: Sequence[str], n_coarse: int = 0) -> NodeNames:
-    """Names as near as they go to those of the model; joints come first, because clips of others ask for them."""
+    """Unique names, as those of the model where possible; joints first, because clips of other files refer to them."""
     taken = {clip.name for clip in model.clips} | set(target_names(model.n_columns))
     names = tuple(_free_name(name or f"bone_{b}", "joint", taken) for b, name in enumerate(joints))
     movers = tuple(_free_name(f"{name}_affine", "joint", taken) for name in names)
@@ -86,49 +86,49 @@ def name_nodes(model: SkinnedModel, joints: Sequence[str], n_coarse: int = 0) ->
 
 
 def target_names(rank: int) -> list[str]:
-    """Of the morph targets."""
+    """The names of the morph targets."""
     return [f"correction_{r}" for r in range(rank)]
 
 
 def _free_name(name: str, ending: str, taken: set[str]) -> str:
-    """The name, or the first of `name_ending`, `name_ending_2`, … that is not taken; it is from now on."""
+    """The name, or the first of `name_ending`, `name_ending_2`, … that is not in `taken`; it is added there."""
     others = (f"{name}_{ending}" + (f"_{n}" if n > 1 else "") for n in count(1))
     found = name if name not in taken else next(other for other in others if other not in taken)
     taken.add(found)
     return found
 
 
-#: Rotations that are rounded to float32 are off by less than this; what that moves is below 1e-6 of the diagonal.
+#: Rotations that are rounded to float32 are off by less than this, which moves vertices by < 1e-6 of the diagonal.
 ROUNDED = 5e-6
-#: A child hangs below its parent only if the parent never flattens more than this: its own numbers lose as many digits.
+#: The largest condition number of a parent in any frame: the numbers of its children lose that much precision.
 FLATTEST = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Joints:
-    """Where the joints stand in each frame, as they will be written."""
+    """The placement of the joints in each frame, as written."""
 
     names: tuple[str, ...]
-    parents: tuple[int, ...]  # joint above, -1 for the armature
+    parents: tuple[int, ...]  # -1 for the armature
     local: Float64  # (f+1,b,3,4) parent_from_joint; the last one is the rest pose
     world: Float64  # (f+1,b,3,4) world_from_joint, likewise
     joint_from_rest: Float64  # (b,3,4) inverse bind
-    one_node: BoolArray  # (b,) joints that turn and scale along their axes, as far as float32 tells
+    one_node: BoolArray  # (b,) joints that rotate and scale along their axes, to the precision of float32
 
 
 def bone_centres(model: SkinnedModel) -> Float64:
-    """(b,3) mean of each bone's vertices by weight; that of all vertices for a bone that has none."""
+    """(b,3) weighted mean of each bone's vertices; that of all vertices for a bone without any."""
     total, sums = np.zeros(model.n_bones), np.zeros((model.n_bones, 3))
     np.add.at(total, model.skin.bones, model.skin.weights)
     np.add.at(sums, model.skin.bones, model.skin.weights[..., None] * model.rest[:, None, :].astype(np.float64))
-    alone = total <= 0
-    return np.where(alone[:, None], model.rest.mean(axis=0), sums / np.where(alone, 1, total)[:, None])
+    unused = total <= 0
+    return np.where(unused[:, None], model.rest.mean(axis=0), sums / np.where(unused, 1, total)[:, None])
 
 
 def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints:
-    """Joints below one another as the skeleton says, or all below the armature.
+    """Joints in the hierarchy of the skeleton, or all as children of the armature.
 
-    `scale_inherited`: whether engines put a joint below one that scales where the file has it.
+    `scale_inherited`: whether engines place the child of a joint that scales as the file does.
     """
     skeleton = model.skeleton
     if skeleton is not None and len(skeleton.names) != model.n_bones:
@@ -136,58 +136,54 @@ def place_joints(model: SkinnedModel, *, scale_inherited: bool = True) -> Joints
             f"skeleton: {len(skeleton.names)} joints for {model.n_bones} bones; glTF needs one joint for each bone"
         )
     transforms = model.track.transforms.astype(np.float64)
-    rest, along_axes = orient_joints(_standing(model), transforms)
+    rest, along_axes = orient_joints(_rest_placements(model), transforms)
     posed = compose(transforms, rest)
     noise = model.track.bone_type == "rigid" and not orthogonal_columns(posed[..., :3], ALONG_AXES).all()
-    world = np.concatenate([_plain_turns(posed, RIGID if noise else ROUNDED), rest[None]])
+    # Rotations that were rounded become exact again, so that no scale has a track.
+    rotations = are_rotations(posed[..., :3], RIGID if noise else ROUNDED)
+    posed[:, rotations, :, :3] = nearest_rotation(posed[:, rotations, :, :3])
+    world = np.concatenate([posed, rest[None]])
     if np.abs(world).max() > np.finfo(np.float32).max:
-        raise GeometryError("the bones move farther than float32 reaches; scale the model down")
+        raise GeometryError("the bones move beyond the range of float32; scale the model down")
     names = model.track.names if skeleton is None else skeleton.names
-    hand_down = scale_inherited and model.track.bone_type == "flexible"
-    carries = _upright(world).all(axis=0) if hand_down else are_rotations(world[:-1, ..., :3]) & ~along_axes
-    parents = _parents(skeleton, np.asarray(carries), model.n_bones)
-    above = [identity(len(world)) if p < 0 else world[:, p] for p in parents]
-    local = compose(invert(np.stack(above, axis=1)), world)
+    inherit = scale_inherited and model.track.bone_type == "flexible"
+    allowed = _well_conditioned(world).all(axis=0) if inherit else are_rotations(world[:-1, ..., :3]) & ~along_axes
+    parents = _parents(skeleton, np.asarray(allowed), model.n_bones)
+    parent_world = [identity(len(world)) if p < 0 else world[:, p] for p in parents]
+    local = compose(invert(np.stack(parent_world, axis=1)), world)
     return Joints(tuple(names), parents, local, world, invert(rest), orthogonal_columns(local[..., :3], ALONG_AXES))
 
 
-def _plain_turns(world: Float64, tolerance: float) -> Float64:
-    """Joints (f,b,3,4), with rotations that were rounded made such again, so that no scale has a track."""
-    turns = are_rotations(world[..., :3], tolerance)
-    world[:, turns, :, :3] = nearest_rotation(world[:, turns, :, :3])
-    return world
-
-
-def _standing(model: SkinnedModel) -> Float64:
-    """(b,3,4) the joints as the skeleton places them, or upright at the middle of what their bones move."""
+def _rest_placements(model: SkinnedModel) -> Float64:
+    """(b,3,4) the joints as the skeleton places them, or unrotated at the centre of their vertices."""
     rest = identity(model.n_bones)
     rest[..., 3] = bone_centres(model)
     if model.skeleton is None:
         return rest
     placed = model.skeleton.world_from_joint.astype(np.float64)
-    return np.where(_upright(placed)[:, None, None], placed, rest)
+    return np.where(_well_conditioned(placed)[:, None, None], placed, rest)
 
 
-def _upright(matrices: FloatArray) -> BoolArray:
-    """Whether matrices (…,3,4) can be undone without losing more than a digit or two."""
+def _well_conditioned(matrices: FloatArray) -> BoolArray:
+    """Whether matrices (…,3,4) can be inverted without losing more than a digit or two."""
     values = np.linalg.svd(np.asarray(matrices[..., :3], np.float64), compute_uv=False)
     return np.asarray(values[..., 2] * FLATTEST > values[..., 0])
 
 
-def _parents(skeleton: Skeleton | None, carries: BoolArray, n_bones: int) -> tuple[int, ...]:
-    """The nearest ancestor that `carries (b,)` others."""
+def _parents(skeleton: Skeleton | None, allowed: BoolArray, n_bones: int) -> tuple[int, ...]:
+    """(b,) the nearest ancestor that is `allowed (b,)` to have children."""
     if skeleton is None:
         return tuple([-1] * n_bones)
     found: list[int] = []
     for j in range(n_bones):
-        above = int(skeleton.parents[j])
-        while above >= 0 and not carries[above]:
-            above = int(skeleton.parents[above])
-        found.append(above)
+        parent = int(skeleton.parents[j])
+        while parent >= 0 and not allowed[parent]:
+            parent = int(skeleton.parents[parent])
+        found.append(parent)
     return tuple(found)
 
 
-#: Nodes 0 and 1 hold the mesh and all joints.
+#: Node 0 holds the mesh, node 1 the joints.
 ARMATURE = 1
 
 _WIDTHS = {"translations": 3, "rotations": 4, "scales": 3, "child_rotations": 4}
@@ -199,17 +195,17 @@ class JointNodes:
     """The nodes of all joints and their tracks."""
 
     joints: list[int]  # (b,) node of each joint
-    movers: list[int]  # (b,) node with translation, rotation and scale: the joint itself, or the one above it
+    movers: list[int]  # (b,) node with translation, rotation and scale: the joint itself, or its parent
     tracks: NodeTracks  # f+1 frames, the rest pose last
 
 
 @dataclass(frozen=True, slots=True)
 class SkinJoints:
-    """All nodes that move as the skin lists them, parents first."""
+    """All nodes that move, in the order of the skin, parents first."""
 
     nodes: list[int]  # (j,)
     joint_from_rest: Float64  # (j,3,4) inverse bind
-    of_bone: list[int]  # (b,) where the joint of each bone is in the list
+    of_bone: list[int]  # (b,) index of the joint of each bone in the list
 
     @property
     def are_bones(self) -> bool:
@@ -220,7 +216,7 @@ class SkinJoints:
 def build_nodes(joints: Joints, starts: list[int], moments: Float64, has_key: BoolArray) -> JointNodes:
     """One or two nodes for each joint.
 
-    `starts` are the first frames of the clips, `moments (f,)` when frames are, `has_key (f,b)` where joints have keys.
+    `starts` are the first frames of the clips, `moments (f,)` the times of frames, `has_key (f,b)` the keys of joints.
     """
     rest = len(joints.local) - 1
     tracks = _split_tracks(joints, [*starts, rest], np.append(moments, moments[-1] + 1), has_key)
@@ -231,21 +227,21 @@ def build_nodes(joints: Joints, starts: list[int], moments: Float64, has_key: Bo
 
 
 def node_entries(joints: Joints, nodes: JointNodes, names: NodeNames) -> list[JsonObject]:
-    """The JSON of the armature and all joints, from node ARMATURE on, as they stand in the rest pose."""
+    """The JSON of the armature and all joints, from node ARMATURE on, without their transforms."""
     entries: list[JsonObject] = [{"name": names.armature}]
     for b, (mover, joint) in enumerate(zip(nodes.movers, nodes.joints, strict=True)):
         if mover == joint:
             entries.append({"name": names.joints[b]})
         else:
             entries += [{"name": names.movers[b], "children": [joint]}, {"name": names.joints[b]}]
-    for b, above in enumerate(joints.parents):
-        owner = entries[0] if above < 0 else entries[nodes.joints[above] - ARMATURE]
+    for b, parent in enumerate(joints.parents):
+        owner = entries[0] if parent < 0 else entries[nodes.joints[parent] - ARMATURE]
         owner.setdefault("children", []).append(nodes.movers[b])
     return entries
 
 
-def stand_node(entry: JsonObject, path: ChannelPath, value: FloatArray) -> None:
-    """Let a node stand at a value without animation; what is as by default is not written."""
+def set_node_rest(entry: JsonObject, path: ChannelPath, value: FloatArray) -> None:
+    """Set the value of a node without animation; a default value is not written."""
     numbers = shortest(value)
     if numbers != _AT_REST[path]:
         entry[path] = numbers
@@ -258,9 +254,9 @@ def list_joints(joints: Joints, nodes: JointNodes) -> SkinJoints:
     of_bone = [0] * len(nodes.joints)
     for b in parents_first(joints.parents):
         if nodes.movers[b] != nodes.joints[b]:
-            turn = matrices_from_quaternions(nodes.tracks.child_rotations[-1, b])
+            rotation = matrices_from_quaternions(nodes.tracks.child_rotations[-1, b])
             listed.append(nodes.movers[b])
-            bind.append(turn @ joints.joint_from_rest[b])
+            bind.append(rotation @ joints.joint_from_rest[b])
         of_bone[b] = len(listed)
         listed.append(nodes.joints[b])
         bind.append(joints.joint_from_rest[b])
@@ -268,7 +264,7 @@ def list_joints(joints: Joints, nodes: JointNodes) -> SkinJoints:
 
 
 def _split_tracks(joints: Joints, starts: list[int], moments: Float64, has_key: BoolArray) -> NodeTracks:
-    """Two-node tracks in all frames, each joint's from the frames it has keys in."""
+    """Two-node tracks in all frames, those of each joint computed from the frames in which it has keys."""
     keys = np.concatenate([has_key, np.ones((1, has_key.shape[1]), bool)])
     n_frames, n_bones = keys.shape
     found = {name: np.empty((n_frames, n_bones, width)) for name, width in _WIDTHS.items()}

@@ -1,14 +1,14 @@
-"""Keys between frames, where two nodes alone would take a detour.
+"""Keys between frames, where interpolation of two nodes would make vertices stray.
 
-Halfway between two frames no bone should be farther from either than they are from each other. The two-node form keeps
-that for the matrices, but a fitted bone may change greatly in directions in which it has no vertices, and then its
-vertices pay for it: the decomposition mixes all directions. There a key is added halfway, at the mean of the two
-matrices, which goes the straight way. Bones that only turn keep to their arc. A bone's vertices are those that follow
-it most, as they are shown, with all their bones.
+Halfway between two frames no vertex should be farther from either position than they are from each other. The two-node
+form ensures that for the matrices, but a fitted bone may change greatly in directions in which it has no vertices, and
+the decomposition mixes all directions, so that its vertices stray. There a key is added halfway, at the mean of the two
+matrices, so that the motion is linear. Bones that only rotate keep to their arc. A bone's vertices are those with their
+largest weight on it, posed with all their bones.
 
 Notes. Horse, 30 bones: without these keys vertices of a bone that moves 0.3 % of the diagonal in a step were 2.6 % off
-halfway. Scaling the bone's space by the extent of its vertices first (a third node) took a third of that away. With
-them nothing is farther off than it may be; they add 1.2 % to the file of 16 bits.
+halfway. Scaling the bone's space by the extent of its vertices first (a third node) removed a third of that. With them
+no vertex exceeds the limit; they add 1.2 % to the file of 16 bits.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from osteon.io.two_nodes import BoolArray, NodeTracks, join_transforms
 
 __all__ = ["KeyedModel", "add_between", "key_frames"]
 
-#: A detour of less than this part of the diagonal is none.
+#: Vertices that stray by less than this fraction of the diagonal are ignored.
 NO_DETOUR = 1e-6
-#: Halves, then quarters.
+#: Keys are added at halves of a step, then at quarters.
 ROUNDS = 2
-#: Times that the bones to blame for a detour are looked for, before all bones of a straying vertex are taken.
+#: Searches for the bone that makes a vertex stray, before all bones of a straying vertex get a key.
 SEARCHES = 4
-#: Vertices times frames that are posed at a time.
+#: Vertices times frames that are posed at once.
 BLOCK_VERTICES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedModel:
-    """A model with a frame for each key, when they are, and the nodes that move that way."""
+    """A model with one frame for each key, the times of these, and the motion of its nodes."""
 
     model: SkinnedModel
     moments: Float64  # (f,) in frames of the source
-    has_key: BoolArray  # (f,b) bones that have a key there; the others are as they are between their keys
+    has_key: BoolArray  # (f,b) bones that have a key there; the others are interpolated between their keys
     joints: Joints
     nodes: JointNodes
-    scale_inherited: bool  # joints may hang below others that scale
+    scale_inherited: bool  # joints may have parents that scale
 
     @property
     def has_between(self) -> bool:
-        """Whether there are keys off the frames."""
+        """Whether there are keys between frames."""
         return bool((self.moments % 1 != 0).any())
 
 
@@ -80,7 +80,7 @@ def _keyed(model: SkinnedModel, moments: Float64, has_key: BoolArray, scale_inhe
 
 
 def _round(keyed: KeyedModel) -> KeyedModel | None:
-    """One more frame in each step that takes a detour; None if there is none."""
+    """The model with one more frame in each step in which vertices stray; None if they do in none."""
     model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     steps = _steps(model.clips)
     if not nodes.tracks.needs_child.any() or not len(steps):
@@ -88,31 +88,31 @@ def _round(keyed: KeyedModel) -> KeyedModel | None:
     natural = _halfway(joints, nodes.tracks, steps)
     straight = (model.track.transforms[steps].astype(np.float64) + model.track.transforms[steps + 1]) / 2
     strays = np.zeros((len(steps), model.n_bones), bool)
-    look = np.arange(len(steps))
+    open_steps = np.arange(len(steps))
     for search in range(SEARCHES + 1):
-        middle = np.where(strays[look, :, None, None], straight[look], natural[look])
-        step, vertex = _straying_vertices(model, middle, steps[look])
+        middle = np.where(strays[open_steps, :, None, None], straight[open_steps], natural[open_steps])
+        step, vertex = _straying_vertices(model, middle, steps[open_steps])
         if not len(step):
             break
-        blamed = _blame(model, natural - straight, (look[step], vertex), strays, search == SEARCHES)
-        strays |= blamed & nodes.tracks.needs_child
-        look = np.unique(look[step])
+        causes = _straying_bones(model, natural - straight, (open_steps[step], vertex), strays, search == SEARCHES)
+        strays |= causes & nodes.tracks.needs_child
+        open_steps = np.unique(open_steps[step])
     at = np.flatnonzero(strays.any(axis=1))
     if not len(at):
         return None
     middle = np.where(strays[at, :, None, None], straight[at], natural[at])
-    # Below a joint that leaves its way, all others need a key to keep theirs.
+    # Where a joint with children changes its path, all others need a key to keep theirs.
     has_key = strays[at] if max(joints.parents) < 0 else np.ones((len(at), model.n_bones), bool)
     return _inserted(keyed, steps[at] + 1, middle, has_key)
 
 
 def _steps(clips: tuple[Clip, ...]) -> NDArray[np.int64]:
-    """The frames that have a next one in their clip."""
+    """The frames that are not the last of their clip."""
     return np.concatenate([np.arange(clip.start, clip.stop - 1) for clip in clips])
 
 
 def _halfway(joints: Joints, tracks: NodeTracks, steps: NDArray[np.int64]) -> Float64:
-    """(s,b,3,4) transforms of all bones halfway between frames, as a player has them."""
+    """(s,b,3,4) transforms of all bones halfway between frames, as a player computes them."""
     straight = [(track[steps] + track[steps + 1]) / 2 for track in (tracks.translations, tracks.scales)]
     arcs = [halfway_quaternions(track[steps], track[steps + 1]) for track in (tracks.rotations, tracks.child_rotations)]
     local = join_transforms(NodeTracks(straight[0], arcs[0], straight[1], arcs[1], tracks.needs_child))
@@ -120,11 +120,11 @@ def _halfway(joints: Joints, tracks: NodeTracks, steps: NDArray[np.int64]) -> Fl
     return compose(np.stack(world, axis=1), joints.joint_from_rest)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is beyond float32 is refused when it is written
+@np.errstate(over="ignore", invalid="ignore")  # an overflow is refused when it is written
 def _straying_vertices(
     model: SkinnedModel, halfway: Float64, steps: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Steps and vertices that are farther off halfway than any vertex of their main bone moves in that step."""
+    """Steps and vertices that are farther away halfway than any vertex of their main bone moves in that step."""
     from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
     skin = model.skin
@@ -149,25 +149,25 @@ def _straying_vertices(
     return step, vertex
 
 
-def _blame(
+def _straying_bones(
     model: SkinnedModel,
     detour: Float64,
     where: tuple[NDArray[np.int64], NDArray[np.int64]],
     known: BoolArray,
     all_bones: bool,
 ) -> BoolArray:
-    """(s,b) for each straying vertex the bone that takes it farthest from the straight way, or all of its bones."""
+    """(s,b) for each straying vertex the bone that moves it farthest from the straight path, or all of its bones."""
     step, vertex = where
     bones, weights = model.skin.bones[vertex], model.skin.weights[vertex]
     points = np.concatenate([model.rest[vertex], np.ones((len(vertex), 1))], axis=1)
     off = np.linalg.norm(np.einsum("nkij,nj->nki", detour[step[:, None], bones], points), axis=-1) * weights
     off[known[step[:, None], bones]] = -1
-    blamed = np.zeros(known.shape, bool)
+    causes = np.zeros(known.shape, bool)
     if all_bones:
-        blamed[np.broadcast_to(step[:, None], bones.shape)[weights > 0], bones[weights > 0]] = True
+        causes[np.broadcast_to(step[:, None], bones.shape)[weights > 0], bones[weights > 0]] = True
     else:
-        blamed[step, np.take_along_axis(bones, off.argmax(axis=1)[:, None], axis=1)[:, 0]] = True
-    return blamed
+        causes[step, np.take_along_axis(bones, off.argmax(axis=1)[:, None], axis=1)[:, 0]] = True
+    return causes
 
 
 def _mean_coefficients(model: SkinnedModel, steps: NDArray[np.int64]) -> Float64 | None:
@@ -189,7 +189,7 @@ def _with_frames(
 
 
 def _inserted(keyed: KeyedModel, at: NDArray[np.int64], middle: Float64, has_key: BoolArray) -> KeyedModel:
-    """Frames added before the frames `at`."""
+    """The model with frames inserted before the frames `at`."""
     model = keyed.model
     transforms = np.insert(model.track.transforms.astype(np.float64), at, middle, axis=0)
     moments = np.insert(keyed.moments, at, (keyed.moments[at - 1] + keyed.moments[at]) / 2)

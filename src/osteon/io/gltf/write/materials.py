@@ -1,4 +1,4 @@
-"""Materials and their pictures, each picture once. What glTF does not allow is brought into range."""
+"""Materials and their images, each image once. Factors are clamped to the range that glTF allows."""
 
 from __future__ import annotations
 
@@ -23,43 +23,42 @@ _EXTENSIONS = {mime: extension for extension, mime in TEXTURE_EXTENSIONS.items()
 
 
 def plain_material(colored: bool) -> Material:
-    """For a mesh without one: glTF's own default is metal, which is black where nothing is mirrored in it."""
-    grey = 1.0 if colored else 0.8  # multiplied by the colours of the vertices
+    """The material of a mesh without one: glTF's own default is metal, which is black without reflections."""
+    grey = 1.0 if colored else 0.8  # multiplied by vertex colours
     return Material("default", (grey, grey, grey, 1.0), double_sided=True)
 
 
 @dataclass(frozen=True, slots=True)
 class UsableTextures:
-    """Which textures the mesh can serve."""
+    """The textures that can be written for a mesh."""
 
     uv_sets: int
     normals: bool
 
     def has(self, material: Material, role: TextureRole) -> bool:
-        """No texture without its texture coordinates, no picture of normals without normals."""
+        """Whether the mesh has the texture coordinates of a texture, and normals for a normal map."""
         return material.uv_set(role) < self.uv_sets and (self.normals or role != "normal")
 
 
 def write_materials(materials: tuple[Material, ...], usable: UsableTextures, buffer: BufferWriter) -> JsonObject:
-    """The lists materials, textures and images, with the textures that the mesh can serve."""
+    """The lists materials, textures and images, with the usable textures."""
     textures: dict[Image, int] = {}
     entries = [_entry(material, usable, textures) for material in materials]
     found: JsonObject = {"materials": entries}
     if textures:
-        pictures: dict[Image, int] = {}
-        found["textures"] = [_texture(image, pictures) for image in textures]
+        images: dict[Image, int] = {}
+        found["textures"] = [_texture(image, images) for image in textures]
         found["images"] = [
-            {"name": image.name, "mimeType": image.mime, "bufferView": buffer.add_bytes(image.data)}
-            for image in pictures
+            {"name": image.name, "mimeType": image.mime, "bufferView": buffer.add_bytes(image.data)} for image in images
         ]
     return found
 
 
-def _texture(image: Image, pictures: dict[Image, int]) -> JsonObject:
-    """What all programs read as its source; what only some do in an extension."""
+def _texture(image: Image, images: dict[Image, int]) -> JsonObject:
+    """A texture with its PNG or JPEG as the source and other formats in extensions."""
     entry: JsonObject = {}
     for kind in (replace(image, others=()), *image.others):
-        number = pictures.setdefault(kind, len(pictures))
+        number = images.setdefault(kind, len(images))
         extension = _EXTENSIONS.get(kind.mime)
         if extension is None:
             entry["source"] = number
@@ -69,7 +68,7 @@ def _texture(image: Image, pictures: dict[Image, int]) -> JsonObject:
 
 
 def texture_extensions(textures: list[JsonObject]) -> tuple[list[str], list[str]]:
-    """Extensions that the textures use, and those that some of them cannot be shown without."""
+    """Extensions that the textures use, and those that some of them require."""
     used = {name for texture in textures for name in texture.get("extensions", {})}
     needed = {name for texture in textures if "source" not in texture for name in texture["extensions"]}
     return sorted(used), sorted(needed)

@@ -28,7 +28,7 @@ from osteon.io.gltf.write.joints import target_names
 __all__ = ["Group", "MeshLayout", "lay_out_mesh", "vertex_tangents", "write_mesh"]
 
 
-#: The largest index of 16 bits is kept free, as the specification asks.
+#: The largest index of 16 bits is reserved by the specification.
 MOST_SHORT = 65535
 
 
@@ -44,19 +44,19 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class MeshLayout:
-    """Which vertices and triangles of the model are where in the file."""
+    """The vertices and triangles of the model in the order of the file."""
 
     vertices: Int32  # (n,) the model's vertex
-    normals: Int32  # (n,) the model's normal: one of its own, or that of the vertex
+    normals: Int32  # (n,) the model's normal: an authored one, or that of the vertex
     triangles: Int32  # (t,) the model's triangle
     corners: Int32  # (t,3) vertices of the file
     uvs: tuple[Float64, ...]  # (n,2) each set, origin at the top
     groups: tuple[Group, ...]
-    turned: bool = False  # whether triangles may begin at another corner than the model's
+    shifted: bool = False  # whether triangles may begin at another corner than the model's
 
     @property
     def has_materials(self) -> bool:
-        """Whether triangles have materials of the model; all have, or none."""
+        """Whether triangles have materials of the model; either all have, or none."""
         return self.groups[0].material is not None
 
 
@@ -79,7 +79,7 @@ def lay_out_mesh(model: SkinnedModel) -> MeshLayout:
 
 
 def _split(model: SkinnedModel) -> tuple[Int32, Int32, Int32, tuple[Float64, ...]]:
-    """The model's vertex and normal of each vertex in the file, corners (t,3), and texture coordinates."""
+    """The model's vertex and normal for each vertex of the file, corners (t,3), and texture coordinates."""
     own, uvs = model.asset.normals, uv_sets(model.asset)
     if not uvs and own is None:
         same = np.arange(model.n_vertices, dtype=np.int32)
@@ -110,14 +110,6 @@ def uv_sets(asset: Asset) -> tuple[Float32, ...]:
     return () if asset.uvs is None else (asset.uvs, *asset.more_uvs)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenMesh:
-    """The JSON of a mesh, and what its numbers mean."""
-
-    entry: JsonObject
-    packed: PackedMesh
-
-
 def write_mesh(
     model: SkinnedModel,
     layout: MeshLayout,
@@ -125,8 +117,11 @@ def write_mesh(
     buffer: BufferWriter,
     options: SaveOptions,
     grid: Grid = REAL_NUMBERS,
-) -> WrittenMesh:
-    """All vertices once, a primitive for each group; `grid` is that of positions and targets."""
+) -> tuple[JsonObject, PackedMesh]:
+    """Write all vertices once, and a primitive for each group; returns the JSON and the mesh with its scales.
+
+    `grid` is the quantisation grid of positions and targets.
+    """
     pick = layout.vertices
     normals = None
     if options.normals and not model.asset.faceted:
@@ -135,7 +130,10 @@ def write_mesh(
         on_surface = engine_of(options.engine).normals == "the surface"
         normals = (surface_normals if on_surface else rest_normals)(model.mesh)
     packed = pack_mesh(model, normals, grid)
-    attributes = {"POSITION": _add_positions(buffer, packed, pick)}
+    points = packed.points[pick]
+    stored = points if packed.dequantize is None else packed.dequantize.quantize(points)
+    whole = packed.dequantize is not None
+    attributes = {"POSITION": buffer.add(stored, "vertices", normalized=whole, bounds=True)}
     unit = Packing("OCTAHEDRAL") if options.compress else None
     attributes |= _write_surface(model, layout, normals, packed, buffer, unit) | influences.write(buffer, pick)
     targets = _write_targets(packed, layout, buffer)
@@ -144,14 +142,14 @@ def write_mesh(
     primitives = []
     for group in layout.groups:
         indices = buffer.add(corners[group.start : group.stop].reshape(-1), "indices")
-        # Where the model has no material there is a plain one, after its own.
+        # Triangles without a material get the plain one after those of the model.
         material = len(model.asset.materials) if group.material is None else group.material
         entry: JsonObject = {"attributes": attributes, "indices": indices, "material": material}
         primitives.append(entry | ({"targets": targets} if targets else {}))
     mesh: JsonObject = {"primitives": primitives}
     if targets:
         mesh["extras"] = {"targetNames": target_names(len(targets))}
-    return WrittenMesh(mesh, packed)
+    return mesh, packed
 
 
 def _write_surface(
@@ -162,9 +160,9 @@ def _write_surface(
     buffer: BufferWriter,
     unit: Packing | None,
 ) -> dict[str, int]:
-    """Normals, tangents where a picture of normals needs them, texture coordinates and colours.
+    """Normals, tangents for a normal map, texture coordinates and colours.
 
-    `unit` is how vectors of length one are packed, in a compressed file.
+    `unit` is the packing of unit vectors in a compressed file.
     """
     pick, found, quantize = layout.vertices, {}, packed.dequantize is not None
     kind = np.int8 if quantize else None
@@ -179,21 +177,16 @@ def _write_surface(
         found[f"TEXCOORD_{n}"] = _add_unsigned(buffer, uvs, np.uint16 if quantize else None)
     if model.asset.colors is not None:
         for n, colors in enumerate((model.asset.colors, *model.asset.more_colors)):
-            found[f"COLOR_{n}"] = _add_colors(buffer, colors[pick], quantize)
+            exact = bool((quantize_unsigned(colors[pick], np.uint8) / np.float32(255) == colors[pick]).all())
+            bits = np.uint8 if exact else np.uint16 if quantize else None
+            found[f"COLOR_{n}"] = _add_unsigned(buffer, colors[pick], bits)
     return found
 
 
 def _uvs_of_normal_map(asset: Asset, layout: MeshLayout) -> Float64 | None:
-    """(n,2) the coordinates that a picture of normals lies on; None without one."""
+    """(n,2) the coordinates that a normal map uses; None without one."""
     sets = [material.uv_set("normal") for material in asset.materials if material.texture("normal") is not None]
     return layout.uvs[sets[0]] if sets and sets[0] < len(layout.uvs) else None
-
-
-def _add_positions(buffer: BufferWriter, packed: PackedMesh, pick: Int32) -> int:
-    points = packed.points[pick]
-    if packed.dequantize is None:
-        return buffer.add(points, "vertices", bounds=True)
-    return buffer.add(packed.dequantize.quantize(points), "vertices", normalized=True, bounds=True)
 
 
 def _add_signed(
@@ -203,7 +196,7 @@ def _add_signed(
     bounds: bool = False,
     packing: Packing | None = None,
 ) -> int:
-    """Numbers in -1 … 1 as normalised integers, or as they are."""
+    """Add numbers in -1 … 1 as normalised integers of a `kind`, or as floats."""
     if packing is not None:
         return buffer.add(values, "vertices", normalized=True, packing=packing)
     if kind is None:
@@ -212,49 +205,43 @@ def _add_signed(
 
 
 def _add_unsigned(buffer: BufferWriter, values: NDArray[Any], kind: type[np.unsignedinteger[Any]] | None) -> int:
-    """Numbers as normalised integers if they lie in 0 … 1, else as they are."""
+    """Add numbers as normalised integers of a `kind` if they are in 0 … 1, else as floats."""
     if kind is None or values.min(initial=0) < 0 or values.max(initial=0) > 1:
         return buffer.add(values, "vertices")
     return buffer.add(quantize_unsigned(values, kind), "vertices", normalized=True)
 
 
-def _add_colors(buffer: BufferWriter, colors: Float32, quantize: bool) -> int:
-    """Eight bits where they hold the colours exactly."""
-    bytes_do = bool((quantize_unsigned(colors, np.uint8) / np.float32(255) == colors).all())
-    return _add_unsigned(buffer, colors, np.uint8 if bytes_do else np.uint16 if quantize else None)
-
-
 def _write_targets(packed: PackedMesh, layout: MeshLayout, buffer: BufferWriter) -> list[JsonObject]:
     """The morph targets of the corrections.
 
-    Where some target moves normals every one has both attributes, those that move nothing as zeros that all of them
-    share: three.js takes the mesh's own positions and normals for an attribute that a target does not have, Cesium
-    refuses an accessor without a view (docs/engines.md).
+    If some target moves normals every one has both attributes; those without displacements share one accessor of zeros:
+    three.js uses the mesh's own positions and normals for an attribute that a target does not have, and Cesium refuses
+    an accessor without a view (docs/engines.md).
     """
     quantize, nothing = packed.dequantize is not None, -1
     found: list[JsonObject] = []
     for r in range(packed.rank):
-        moved, turned = packed.target(r), None if packed.normal_targets is None else packed.normal_targets[r]
-        if nothing < 0 and turned is not None and not (moved.any() and turned.any()):
+        moved, normals = packed.target(r), None if packed.normal_targets is None else packed.normal_targets[r]
+        if nothing < 0 and normals is not None and not (moved.any() and normals.any()):
             zeros = np.zeros((len(layout.vertices), 3), np.int8 if quantize else np.float32)
             nothing = buffer.add(zeros, "vertices", normalized=quantize, bounds=True)
         target = {"POSITION": nothing}
-        if turned is None or moved.any():
+        if normals is None or moved.any():
             kind = np.int16 if quantize else None
             target["POSITION"] = _add_signed(buffer, moved[layout.vertices], kind, bounds=True)
-        if turned is not None:
+        if normals is not None:
             kind8 = np.int8 if quantize else None
-            target["NORMAL"] = _add_signed(buffer, turned[layout.normals], kind8) if turned.any() else nothing
+            target["NORMAL"] = _add_signed(buffer, normals[layout.normals], kind8) if normals.any() else nothing
         found.append(target)
     return found
 
 
 def vertex_tangents(points: Float64, normals: Float64, uvs: Float64, corners: Int32) -> Float64:
-    """(n,4) unit tangents and their side, +1 or -1, of points, normals (n,3), uvs (n,2) with v down, corners (t,3)."""
+    """(n,4) unit tangents and their sign, from points and normals (n,3), uvs (n,2) with v down, and corners (t,3)."""
     edges = points[corners[:, 1:]] - points[corners[:, :1]]
     steps = uvs[corners[:, 1:]] - uvs[corners[:, :1]]
     area = steps[:, 0, 0] * steps[:, 1, 1] - steps[:, 1, 0] * steps[:, 0, 1]
-    sign = np.where(area < 0, -1.0, 1.0)[:, None]  # its size would only favour stretched triangles
+    sign = np.where(area < 0, -1.0, 1.0)[:, None]  # the area itself would only favour stretched triangles
     along_u = sign * (edges[:, 0] * steps[:, 1, 1:] - edges[:, 1] * steps[:, 0, 1:])
     along_v = sign * (edges[:, 1] * steps[:, 0, :1] - edges[:, 0] * steps[:, 1, :1])
     tangents, across = np.zeros_like(points), np.zeros_like(points)
@@ -262,20 +249,20 @@ def vertex_tangents(points: Float64, normals: Float64, uvs: Float64, corners: In
         np.add.at(tangents, corners[:, corner], along_u)
         np.add.at(across, corners[:, corner], along_v)
     tangents = _unit_or(tangents - normals * (normals * tangents).sum(axis=1, keepdims=True), _perpendicular(normals))
-    # glTF's bitangent points up the picture, against v as it is stored.
+    # glTF's bitangent points up in the image, against v as it is stored.
     side = np.where((np.cross(normals, tangents) * across).sum(axis=1, keepdims=True) > 0, -1.0, 1.0)
     return np.concatenate([tangents, side], axis=1)
 
 
 def _unit_or(vectors: Float64, otherwise: Float64) -> Float64:
-    """Vectors of length one; `otherwise` where there is no direction."""
+    """Normalised vectors; `otherwise` for zero vectors."""
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     none = length <= 1e-12 * max(1e-300, float(length.max(initial=0.0)))
     return np.asarray(np.where(none, otherwise, vectors / np.where(none, 1, length)))
 
 
 def _perpendicular(normals: Float64) -> Float64:
-    """Some unit vector across each normal."""
+    """A unit vector perpendicular to each normal."""
     axis = np.eye(3)[np.abs(normals).argmin(axis=1)]
     across = np.cross(normals, axis)
     return np.asarray(across / np.linalg.norm(across, axis=1, keepdims=True))

@@ -1,15 +1,15 @@
-"""An order of triangles and vertices in which they are small when compressed, and quick to draw.
+"""An order of triangles and vertices that compresses well and renders fast.
 
-Triangles come in runs that share edges with the last ones, vertices in the order in which triangles first use them. The
+Triangles are in runs that share edges with the last ones, vertices in the order in which triangles first use them. The
 next triangle is the best of those on vertices that are in a cache of the last ones,
 
     score of a triangle = sum over its corners of  place(p) + LAST_ONES / sqrt(n),
 
-p how long ago the corner was used, n the triangles of the corner that are still to come: what is nearly done is
-finished, so that no single triangle is left behind.
+p the number of steps since the corner was used, n the remaining triangles of the corner: corners with few remaining
+triangles are preferred, so that no single triangle remains.
 
-Based on: Forsyth, Linear-Speed Vertex Cache Optimisation, 2006. Differs from it: scores are worked out anew for the
-triangles on the cache instead of kept for all; the cache is the 16 vertices that the codec remembers.
+Based on: Forsyth, Linear-Speed Vertex Cache Optimisation, 2006. Differs from it: scores are recomputed for triangles in
+the cache instead of stored for all; the cache is the 16 vertices that the codec stores.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["order_triangles", "order_vertices"]
 IntArray = NDArray[np.int64]
 
 CACHE = 16
-#: Corners of the last triangle: whichever of them goes on, the run goes on.
+#: Score of all corners of the last triangle: the run may continue at any of them.
 NEWEST = 1.5
 FADE = 1.5
 LAST_ONES = 2.0
 
 
 def order_triangles(corners: Int32, n_vertices: int) -> IntArray:
-    """(t,) the triangles of corners (t,3), the first one first."""
+    """(t,) the order of triangles with corners (t,3)."""
     order = np.argsort(corners.reshape(-1), kind="stable") // 3
     starts = np.concatenate([[0], np.cumsum(np.bincount(corners.reshape(-1), minlength=n_vertices))])
     out = np.empty(len(corners), np.int64)
@@ -41,7 +41,7 @@ def order_triangles(corners: Int32, n_vertices: int) -> IntArray:
 
 
 def order_vertices(corners: Int32, n_vertices: int) -> IntArray:
-    """(n,) the vertices in the order of their first use; those that are not used come last."""
+    """(n,) the vertices in the order of their first use; unused ones come last."""
     used, first = np.unique(corners.reshape(-1), return_index=True)
     return np.concatenate([used[np.argsort(first)], np.setdiff1d(np.arange(n_vertices), used)])
 
@@ -55,7 +55,7 @@ def _places() -> NDArray[np.float64]:
 def _order(
     corners: IntArray, starts: IntArray, triangles: IntArray, places: NDArray[np.float64], out: IntArray
 ) -> None:
-    """Fill `out (t,)`; `triangles` are those of each vertex, from `starts` on, and those to come are kept in front."""
+    """Fill `out (t,)`; `triangles` are those of each vertex, from `starts` on, with the remaining ones in front."""
     left = np.empty(len(starts) - 1, np.int64)
     for v in range(len(left)):
         left[v] = starts[v + 1] - starts[v]
@@ -91,7 +91,7 @@ def _order(
 
 @kernel_as_met
 def _take(vertex: int, triangle: int, starts: IntArray, triangles: IntArray, left: IntArray) -> None:
-    """A triangle of the vertex is no longer to come."""
+    """Remove a triangle from the remaining ones of a vertex."""
     for k in range(starts[vertex], starts[vertex] + left[vertex]):
         if triangles[k] == triangle:
             last = starts[vertex] + left[vertex] - 1
@@ -102,7 +102,7 @@ def _take(vertex: int, triangle: int, starts: IntArray, triangles: IntArray, lef
 
 @kernel_as_met
 def _renew(corners: IntArray, cache: IntArray, place_of: IntArray) -> None:
-    """The corners come to the front of the cache; what drops out at its end has no place."""
+    """Move the corners to the front of the cache; vertices that drop out at its end have no place."""
     before = cache.copy()
     for c in range(len(before)):
         if before[c] >= 0:

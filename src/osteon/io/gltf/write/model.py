@@ -85,8 +85,8 @@ from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.corner_shift import corner_shift
 from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, PackedMesh
-from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, weights_track, write_animations
-from osteon.io.gltf.write.buffer import MESHOPT, BufferWriter, embed_bytes, glb_bytes, write_arrays, write_deformer
+from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, write_animations
+from osteon.io.gltf.write.buffer import MESHOPT, BufferWriter, embed_bytes, glb_bytes, write_arrays
 from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.joints import (
     ARMATURE,
@@ -96,92 +96,168 @@ from osteon.io.gltf.write.joints import (
     list_joints,
     name_nodes,
     node_entries,
+    set_node_rest,
     shortest,
-    stand_node,
 )
 from osteon.io.gltf.write.keys_between import add_between, key_frames
 from osteon.io.gltf.write.materials import UsableTextures, plain_material, texture_extensions, write_materials
-from osteon.io.gltf.write.mesh import MeshLayout, WrittenMesh, lay_out_mesh, write_mesh
+from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
 from osteon.io.gltf.write.precision import CompactForm, compact_form
 from osteon.io.gltf.write.reduce_keys import reduce_keys
 from osteon.io.metadata.baked import column_entry, position_ranks, stock_model, tables_of, without_normals
 
-__all__ = [
-    "EXTRAS_VERSION",
-    "LOD_EXTENSION",
-    "Body",
-    "coarse_models",
-    "levels_extras",
-    "list_coarse",
-    "write_bodies",
-    "write_gltf",
-]
-
+__all__ = ["write_gltf"]
 
 EXTRAS_VERSION = 2
+LOD_EXTENSION = "MSFT_lod"
 MESH_NODE = 0
 
 
 def write_gltf(path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels | None = None) -> None:
-    """All of `model` in one file; `read_gltf_model` gives the same back, to what 16 bits and fewer keys leave of it.
+    """Write `model` to one file; `read_gltf_model` returns the same model, up to quantisation and key reduction.
 
-    With `levels`, which `read_gltf_levels` gives back, a stock player still shows the model.
+    With `levels`, which `read_gltf_levels` returns, a stock player still shows the model.
     """
     root, buffer = _build(model, options, levels)
     path.write_bytes(embed_bytes(root, buffer) if path.suffix.lower() == ".gltf" else glb_bytes(root, buffer))
 
 
-def _build(whole: SkinnedModel, options: SaveOptions, levels: StoredLevels | None) -> tuple[JsonObject, bytes]:
-    """The JSON without its buffer entry, and the buffer, of the model as stock players show it."""
-    if not len(whole.faces) or not whole.n_bones:
-        raise GeometryError(f"'{whole.name}' has no {'triangles' if whole.n_bones else 'bones'}; glTF cannot hold it")
-    wholes = [whole, *coarse_models(whole, levels)]
-    shown = [stock_model(each, options, "glTF") for each in wholes]
+def _build(source: SkinnedModel, options: SaveOptions, levels: StoredLevels | None) -> tuple[JsonObject, bytes]:
+    """The JSON without its buffer entry, and the buffer."""
+    if not len(source.faces) or not source.n_bones:
+        raise GeometryError(f"'{source.name}' has no {'triangles' if source.n_bones else 'bones'}; glTF cannot hold it")
+    sources = [source]
+    if levels is not None:
+        levels.check_fit(source)
+        sources += [coarse_model(source, character) for character in levels.coarse]
+    shown = [stock_model(each, options, "glTF") for each in sources]
     if target_attributes(shown[0], options) == 1:
-        ranks = position_ranks(whole)
-        wholes = [without_normals(each, ranks) for each in wholes]
-        shown = [stock_model(each, options, "glTF") for each in wholes]
+        ranks = position_ranks(source)
+        sources = [without_normals(each, ranks) for each in sources]
+        shown = [stock_model(each, options, "glTF") for each in sources]
     model, engine = shown[0], engine_of(options.engine)
     keyed = key_frames(model, scale_inherited=engine.joint_scale_inherited)
     if writes_between(engine):
         keyed = add_between(keyed)
-    names = name_nodes(model, keyed.joints.names, len(wholes) - 1)
+    names = name_nodes(model, keyed.joints.names, len(sources) - 1)
     skin = list_joints(keyed.joints, keyed.nodes)
     buffer = BufferWriter(options.compress)
     small = compact_form(keyed, options)
-    bodies = write_bodies(list(zip(wholes, shown, strict=True)), skin.of_bone, small, buffer, options)
-    kept = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
+    meshes = _write_meshes(sources, shown, skin.of_bone, small, buffer, options)
+    reduced = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
     nodes: list[JsonObject] = [{"name": names.mesh, "mesh": 0, "skin": 0}]
     nodes += node_entries(keyed.joints, keyed.nodes, names)
+    mesh_nodes = [MESH_NODE, *range(len(nodes), len(nodes) + len(names.coarse))]
     if levels is not None and levels.coarse:
-        list_coarse(nodes, names, levels)
-    holders = [n for n, node in enumerate(nodes) if "mesh" in node]
-    meshes: list[JsonObject] = [{"name": nodes[n]["name"]} | b.entry for n, b in zip(holders, bodies, strict=True)]
+        nodes += [{"name": name, "mesh": number, "skin": 0} for number, name in enumerate(names.coarse, 1)]
+        nodes[MESH_NODE]["extensions"] = {LOD_EXTENSION: {"ids": mesh_nodes[1:]}}
+        nodes[MESH_NODE]["extras"] = {"MSFT_screencoverage": list(levels.coverage)}
     tracks = joint_tracks(keyed.nodes, small.short, model.diagonal, small.precision)
-    tracks += bodies[0].tracks(MESH_NODE, keyed.model.animation, small)
+    tracks += meshes[0].tracks(MESH_NODE, keyed.model.animation, small)
     for track in tracks:
         if track.path != "weights":
-            stand_node(nodes[track.node], track.path, track.rest)
+            set_node_rest(nodes[track.node], track.path, track.rest)
     root: JsonObject = {"asset": {"version": "2.0", "generator": f"Osteon {__version__}"}}
-    root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}], "nodes": nodes, "meshes": meshes}
-    root["skins"] = [_skin(skin, bodies[0].mesh.packed, buffer)]
-    root["animations"] = write_animations(keyed, tracks, kept, buffer)
-    layout = bodies[0].layout
+    root |= {"scene": 0, "scenes": [{"nodes": [MESH_NODE, ARMATURE]}], "nodes": nodes}
+    root["meshes"] = [{"name": nodes[n]["name"]} | mesh.json for n, mesh in zip(mesh_nodes, meshes, strict=True)]
+    root["skins"] = [_skin(skin, meshes[0].packed, buffer)]
+    root["animations"] = write_animations(keyed, tracks, reduced, buffer)
+    layout = meshes[0].layout
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
     usable = UsableTextures(len(layout.uvs), options.normals)
     root |= write_materials(model.asset.materials + plain, usable, buffer)
-    root |= _extensions(root.get("textures", []), options, len(bodies) > 1)
-    extras = _extras(model, buffer) | bodies[0].extras(buffer) | _joint_extras(keyed.joints, skin, names)
+    root |= _extensions(root.get("textures", []), options, len(meshes) > 1)
+    extras = _extras(model, buffer) | meshes[0].extras(buffer) | _joint_extras(keyed.joints, skin, names)
     if levels is not None:
-        extras["levels"] = levels_extras(levels, bodies[1:], holders[1:], buffer)
+        extras["levels"] = {"header": dict(levels.header), "arrays": write_arrays(levels.arrays, buffer)}
+        coarse = [{"node": n} | mesh.extras(buffer) for n, mesh in zip(mesh_nodes[1:], meshes[1:], strict=True)]
+        extras["levels"] |= {"coverage": list(levels.coverage), "coarse": coarse} if coarse else {}
     root["asset"]["extras"] = {"osteon": extras}
     root["accessors"] = buffer.accessors
     views, data = buffer.finish()
     return root | views, data
 
 
+@dataclass(frozen=True, slots=True)
+class _FileMesh:
+    """A mesh as it is written, and the model it was made from."""
+
+    model: SkinnedModel  # as stock players show it
+    source: SkinnedModel
+    layout: MeshLayout
+    packed: PackedMesh
+    entry: JsonObject
+
+    @property
+    def json(self) -> JsonObject:
+        """The JSON of the mesh, with the weights that show the rest pose without animation."""
+        rest = self.packed.morph_range.rest
+        return self.entry | ({"weights": shortest(rest)} if len(rest) else {})
+
+    def tracks(self, node: int, animation: Animation, small: CompactForm) -> list[NodeTrack]:
+        """The track of the morph weights at a node, if there are any; `animation` has a frame for each key."""
+        if animation.coefficients is None or not self.model.n_columns:
+            return []
+        morph_range, packing = self.packed.morph_range, None if small.precision is None else small.precision.morphs
+        weights = morph_range.weights(animation.coefficients)
+        return [NodeTrack(node, "weights", weights, morph_range.rest, None, "weights", 0.0, packing=packing)]
+
+    def extras(self, buffer: BufferWriter) -> JsonObject:
+        """What stock glTF cannot represent of a mesh; the head of this file lists it."""
+        layout, packed, asset = self.layout, self.packed, self.model.asset
+        found: JsonObject = {"influences": self.model.skin.n_influences}
+        if not np.array_equal(layout.vertices, np.arange(self.model.n_vertices)):
+            found["vertices"] = buffer.add(layout.vertices.astype(np.uint32))
+        if not np.array_equal(layout.triangles, np.arange(len(self.model.faces))):
+            found["triangles"] = buffer.add(layout.triangles.astype(np.uint32))
+        if layout.shifted:
+            found["turns"] = buffer.add(corner_shift(self.model.faces).astype(np.uint32))
+        if asset.polygon_of_triangle is not None:
+            found["polygons"] = buffer.add(asset.polygon_of_triangle.astype(np.uint32))
+        if asset.primitive_of_triangle is not None:
+            found["primitives"] = [group.primitive for group in layout.groups]
+        if asset.faceted:
+            found["faceted"] = True
+        elif asset.normals is not None:
+            found["normals"] = True
+        if not layout.has_materials:
+            found["plain"] = len(asset.materials)
+        if packed.dequantize is not None:
+            found["dequantize"] = packed.dequantize.as_list()
+        if not packed.morph_range.changes_nothing:
+            found |= {"low": packed.morph_range.low.tolist(), "span": packed.morph_range.span.tolist()}
+        if (deformer := self.source.deformer) is not self.model.deformer:
+            found["deformer"] = {"kind": deformer.kind, "arrays": write_arrays(deformer.arrays(), buffer)}
+        if tables := tables_of(self.source):
+            columns = column_entry(tables, self.model.n_columns)
+            found["displacements"] = [
+                {"kind": one.kind, **entry, "arrays": write_arrays(one.arrays, buffer)}
+                for one, entry in zip(tables, columns, strict=True)
+            ]
+        return found
+
+
+def _write_meshes(
+    sources: Sequence[SkinnedModel],
+    shown: Sequence[SkinnedModel],
+    joint_of_bone: Sequence[int],
+    small: CompactForm,
+    buffer: BufferWriter,
+    options: SaveOptions,
+) -> list[_FileMesh]:
+    """All meshes of a file, which share the joints and the quantisation grid."""
+    grid = Grid.of(shown, small.step) if options.whole_numbers else REAL_NUMBERS
+    meshes = []
+    for source, model in zip(sources, shown, strict=True):
+        layout = small.order(lay_out_mesh(model))
+        influences = store_influences(model.skin, joint_of_bone, options.quantize, small.weight_bits)
+        entry, packed = write_mesh(model, layout, influences, buffer, options, grid)
+        meshes.append(_FileMesh(model, source, layout, packed, entry))
+    return meshes
+
+
 def _extensions(textures: list[JsonObject], options: SaveOptions, has_coarse: bool) -> JsonObject:
-    """What a program must know to read the file, and what it may."""
+    """The extensions that the file uses, and those that it requires."""
     numbers = ["KHR_mesh_quantization"] if options.whole_numbers else []
     numbers += [MESHOPT] if options.compress else []
     used, needed = texture_extensions(textures)
@@ -191,9 +267,9 @@ def _extensions(textures: list[JsonObject], options: SaveOptions, has_coarse: bo
 
 
 def _skin(skin: SkinJoints, packed: PackedMesh, buffer: BufferWriter) -> JsonObject:
-    """The joints and their inverse bind matrices, which also undo the 16 bits of the positions.
+    """The joints and their inverse bind matrices, which also undo the quantisation of positions.
 
-    No `skeleton`: Blender would take inverse bind matrices for the placement of all joints directly below it.
+    There is no `skeleton`: Blender would use inverse bind matrices as the placement of all its direct children.
     """
     bind = skin.joint_from_rest
     if packed.dequantize is not None:
@@ -204,18 +280,8 @@ def _skin(skin: SkinJoints, packed: PackedMesh, buffer: BufferWriter) -> JsonObj
     return {"joints": skin.nodes, "inverseBindMatrices": buffer.add(columns, "bind")}
 
 
-def _joint_extras(joints: Joints, skin: SkinJoints, names: NodeNames) -> JsonObject:
-    """Which joints are bones, where not all are in their order, and what they are called in the model."""
-    found: JsonObject = {}
-    if not skin.are_bones:
-        found |= {"version": EXTRAS_VERSION, "bone_joints": skin.of_bone}
-    if names.joints != joints.names:
-        found["joint_names"] = list(joints.names)
-    return found
-
-
 def _extras(model: SkinnedModel, buffer: BufferWriter) -> JsonObject:
-    """What stock glTF cannot say of a model besides its mesh; the head of this file lists it."""
+    """What stock glTF cannot represent of a model besides its mesh; the head of this file lists it."""
     found: JsonObject = {
         "version": 1,
         "name": model.name,
@@ -232,108 +298,11 @@ def _extras(model: SkinnedModel, buffer: BufferWriter) -> JsonObject:
     return found
 
 
-LOD_EXTENSION = "MSFT_lod"
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """A mesh as it is written, and what it was made from."""
-
-    model: SkinnedModel  # as stock players show it
-    whole: SkinnedModel
-    layout: MeshLayout
-    mesh: WrittenMesh
-
-    @property
-    def entry(self) -> JsonObject:
-        """The JSON of the mesh, which shows the rest pose without animation."""
-        rest = self.mesh.packed.morph_range.rest
-        return self.mesh.entry | ({"weights": shortest(rest)} if len(rest) else {})
-
-    def tracks(self, node: int, animation: Animation, small: CompactForm) -> list[NodeTrack]:
-        """The motion of its corrections at a node, if it has any; `animation` has a frame for each key."""
-        if animation.coefficients is None or not self.model.n_columns:
-            return []
-        morph_range = self.mesh.packed.morph_range
-        return [weights_track(node, morph_range.weights(animation.coefficients), morph_range.rest, small.precision)]
-
-    def extras(self, buffer: BufferWriter) -> JsonObject:
-        """What stock glTF cannot say of a mesh; the head of `model.py` lists it."""
-        layout, packed, asset = self.layout, self.mesh.packed, self.model.asset
-        found: JsonObject = {"influences": self.model.skin.n_influences}
-        if not np.array_equal(layout.vertices, np.arange(self.model.n_vertices)):
-            found["vertices"] = buffer.add(layout.vertices.astype(np.uint32))
-        if not np.array_equal(layout.triangles, np.arange(len(self.model.faces))):
-            found["triangles"] = buffer.add(layout.triangles.astype(np.uint32))
-        if layout.turned:
-            found["turns"] = buffer.add(corner_shift(self.model.faces).astype(np.uint32))
-        if asset.polygon_of_triangle is not None:
-            found["polygons"] = buffer.add(asset.polygon_of_triangle.astype(np.uint32))
-        if asset.primitive_of_triangle is not None:
-            found["primitives"] = [group.primitive for group in layout.groups]
-        if asset.faceted:
-            found["faceted"] = True
-        elif asset.normals is not None:
-            found["normals"] = True
-        if not layout.has_materials:
-            found["plain"] = len(asset.materials)
-        if packed.dequantize is not None:
-            found["dequantize"] = packed.dequantize.as_list()
-        if not packed.morph_range.changes_nothing:
-            found |= {"low": packed.morph_range.low.tolist(), "span": packed.morph_range.span.tolist()}
-        if self.whole.deformer is not self.model.deformer:
-            found["deformer"] = write_deformer(self.whole.deformer, buffer)
-        if tables := tables_of(self.whole):
-            columns = column_entry(tables, self.model.n_columns)
-            found["displacements"] = [
-                {"kind": one.kind, **entry, "arrays": write_arrays(one.arrays, buffer)}
-                for one, entry in zip(tables, columns, strict=True)
-            ]
-        return found
-
-
-def coarse_models(model: SkinnedModel, levels: StoredLevels | None) -> list[SkinnedModel]:
-    """Every coarse mesh with the motion of the model."""
-    if levels is None:
-        return []
-    levels.check_fit(model)
-    return [coarse_model(model, character) for character in levels.coarse]
-
-
-def write_bodies(
-    models: Sequence[tuple[SkinnedModel, SkinnedModel]],
-    joint_of_bone: Sequence[int],
-    small: CompactForm,
-    buffer: BufferWriter,
-    options: SaveOptions,
-) -> list[Body]:
-    """All meshes of a file, of models and what stock players show of them.
-
-    They share the joints, and the grid on which whole numbers lie.
-    """
-    grid = Grid.of([shown for _, shown in models], small.step) if options.whole_numbers else REAL_NUMBERS
-    bodies = []
-    for whole, model in models:
-        layout = small.order(lay_out_mesh(model))
-        influences = store_influences(model.skin, joint_of_bone, options.quantize, small.weight_bits)
-        bodies.append(Body(model, whole, layout, write_mesh(model, layout, influences, buffer, options, grid)))
-    return bodies
-
-
-def list_coarse(nodes: list[JsonObject], names: NodeNames, levels: StoredLevels) -> None:
-    """Add a node for each coarse mesh, and list them at the model's own, which is the first."""
-    first = len(nodes)
-    nodes += [{"name": name, "mesh": number, "skin": 0} for number, name in enumerate(names.coarse, 1)]
-    nodes[0]["extensions"] = {LOD_EXTENSION: {"ids": list(range(first, len(nodes)))}}
-    nodes[0]["extras"] = {"MSFT_screencoverage": list(levels.coverage)}
-
-
-def levels_extras(
-    levels: StoredLevels, bodies: Sequence[Body], nodes: Sequence[int], buffer: BufferWriter
-) -> JsonObject:
-    """The entry of `asset.extras.osteon.levels`, with the coarse meshes at their nodes."""
-    found: JsonObject = {"header": dict(levels.header), "arrays": write_arrays(levels.arrays, buffer)}
-    if bodies:
-        coarse = [{"node": node} | body.extras(buffer) for node, body in zip(nodes, bodies, strict=True)]
-        found |= {"coverage": list(levels.coverage), "coarse": coarse}
+def _joint_extras(joints: Joints, skin: SkinJoints, names: NodeNames) -> JsonObject:
+    """The joints that are bones, if not all are in their order, and their names in the model, if nodes have others."""
+    found: JsonObject = {}
+    if not skin.are_bones:
+        found |= {"version": EXTRAS_VERSION, "bone_joints": skin.of_bone}
+    if names.joints != joints.names:
+        found["joint_names"] = list(joints.names)
     return found

@@ -37,29 +37,28 @@ __all__ = ["COMPRESS_ERROR", "CompactForm", "choose_precision", "compact_form"]
 
 TrackKind = Literal["translations", "scales", "morphs"]
 
-#: Part of the diagonal by which a vertex may move, in all: of the rest pose, or of what plays if that is smaller.
+#: Fraction of the diagonal by which a vertex may move in all: of the rest pose, or of the posed body if smaller.
 COMPRESS_ERROR = 2.5e-4
-#: Shares of that.
+#: Shares of the allowance.
 SHARES = {"step": 0.45, "weights": 0.25, "rotations": 0.12, "translations": 0.08, "scales": 0.07, "morphs": 0.03}
-#: How many times their size shares are taken at first, how they shrink, and when that has no more sense.
+#: Factor of the shares at first, the factor by which they shrink, and the factor at which the search ends.
 MOST_GENEROUS, NEXT_GENEROUS, LEAST_GENEROUS = 2.2, 0.9, 0.1
-#: What of the allowance may be used: float32 takes the rest.
+#: The part of the allowance that may be used; the rest is for the rounding of float32.
 ALMOST = 0.99
 #: Bits that are tried: first and last.
 WEIGHT_BITS, ROTATION_BITS = (7, 16), (6, 16)
-#: Bits after the point of morph weights that move normals only: what is rounded off a weight turns a normal by about a
-#: tenth of a degree at most.
+#: Fractional bits of morph weights that move normals only: rounding rotates a normal by about 0.1 degrees at most.
 NORMAL_WEIGHT_BITS = 9
-#: Frames, evenly spread, that shares are tried on. In the end all frames are looked at; the worst one joins these.
+#: Frames, evenly spaced, for trials of shares. In the end all frames are checked; the worst one is added to these.
 FRAMES = 16
-#: A stream has elements of at most so many real numbers.
+#: The largest number of floats in an element of a stream.
 MOST_TOGETHER = 64
 
 
 def choose_precision(keyed: KeyedModel, *, short_rotations: bool = True) -> Precision:
-    """Coarse numbers that keep all vertices of the model within `COMPRESS_ERROR` in all frames.
+    """The coarsest numbers found that keep all vertices of the model within `COMPRESS_ERROR` in all frames.
 
-    Without `short_rotations` all rotations are real numbers.
+    Without `short_rotations` all rotations are floats.
     """
     exact = replace(keyed, model=_tight(keyed.model))
     every = np.arange(exact.model.n_frames)
@@ -79,18 +78,18 @@ def choose_precision(keyed: KeyedModel, *, short_rotations: bool = True) -> Prec
 
 
 def _short_joints(keyed: KeyedModel, packing: Packing | None) -> BoolArray:
-    """(b,) joints whose rotations may be rounded in a way that is none to all players."""
+    """(b,) joints whose rotations may be rounded to integers without differences between players."""
     if packing is None or packing.filter != "QUATERNION":
         return np.zeros(keyed.model.n_bones, bool)
 
-    def round_turns(turns: FloatArray) -> NDArray[np.int16]:
-        return np.asarray(rounded(turns.reshape(-1, 4), packing), np.int16).reshape(turns.shape)
+    def quantize(rotations: FloatArray) -> NDArray[np.int16]:
+        return np.asarray(rounded(rotations.reshape(-1, 4), packing), np.int16).reshape(rotations.shape)
 
-    return short_rotation_joints(keyed, round_turns)
+    return short_rotation_joints(keyed, quantize)
 
 
 def _with_shares(trial: Trial, parts: dict[str, float], last: Precision) -> Precision:
-    """The coarsest numbers that are as fine as the last ones and keep each kind within its part."""
+    """The coarsest numbers that are at least as fine as the last ones and keep each kind within its share."""
     return Precision(
         _vertex_step(trial, parts["step"], last.step),
         _weight_bits(trial, parts["weights"], last.weights),
@@ -102,7 +101,7 @@ def _with_shares(trial: Trial, parts: dict[str, float], last: Precision) -> Prec
 
 
 def _tight(model: SkinnedModel) -> SkinnedModel:
-    """The same positions in all frames, with coefficients in 0 … 1, as `morph_range` stores them."""
+    """The model with coefficients in 0 … 1, as `morph_range` stores them; all frames have the same positions."""
     corrections = model.corrections
     if corrections is None or not model.n_columns:
         return model.with_corrections(None)
@@ -115,7 +114,7 @@ def _tight(model: SkinnedModel) -> SkinnedModel:
 
 
 def _vertex_step(trial: Trial, allowed: float, last: float | None) -> float:
-    """Not finer than 16 bits can be."""
+    """The step of positions and morph targets, not finer than 16 bits allow."""
     step = 2 * allowed if last is None else last
     corrections, rest = trial.exact.model.corrections, trial.exact.model.rest.astype(np.float64)
     least = Dequantize.of(rest, 0.0 if corrections is None else float(np.abs(corrections.basis).max())).scale / 32767
@@ -144,7 +143,7 @@ def _rotations(trial: Trial, allowed: float, last: Packing | None) -> Packing:
 
 
 def _exponential(trial: Trial, name: TrackKind, allowed: float, last: Packing | None) -> Packing | None:
-    """The fewest bits that do for a kind of track; None if there is none of it, or a number of steps would not fit."""
+    """The fewest sufficient bits for a kind of track; None without such tracks, or if the steps do not fit."""
     corrections, tracks, together = trial.exact.model.corrections, trial.exact.nodes.tracks, 1
     if name == "morphs":
         if corrections is None:
@@ -154,43 +153,41 @@ def _exponential(trial: Trial, name: TrackKind, allowed: float, last: Packing | 
         largest = float(np.abs(getattr(tracks, name)).max(initial=1.0))
     bits = 0 if last is None else last.bits
     if name == "morphs" and trial.exact.model.normal_rank:
-        bits = max(bits, NORMAL_WEIGHT_BITS)  # what vertices do tells nothing of these
+        bits = max(bits, NORMAL_WEIGHT_BITS)  # positions of vertices do not depend on these
     while largest * 2.0**bits < MOST_STEPS:
         packing = Packing("EXPONENTIAL", bits, together)
-        if (moved := trial.moved(_only(name, packing))) <= allowed:
+        only = {
+            "translations": Precision(translations=packing),
+            "scales": Precision(scales=packing),
+            "morphs": Precision(morphs=packing),
+        }[name]
+        if (moved := trial.moved(only)) <= allowed:
             return packing
         bits += _more_bits(moved, allowed)
     return None
 
 
-def _only(name: TrackKind, packing: Packing) -> Precision:
-    """Nothing but this kind of track is rounded."""
-    if name == "morphs":
-        return Precision(morphs=packing)
-    return Precision(translations=packing) if name == "translations" else Precision(scales=packing)
-
-
 def _more_bits(moved: float, allowed: float) -> int:
-    """How many more bits surely are needed; half a step moves vertices half as far, or little less."""
+    """How many more bits are needed at least; half a step moves vertices about half as far."""
     return max(1, int(np.log2(moved / allowed))) if np.isfinite(moved) and allowed > 0 else 4
 
 
 @dataclass(frozen=True, slots=True)
 class CompactForm:
-    """How a file is made small."""
+    """The order of triangles and the precision of numbers with --quantize, --short-rotations and --compress."""
 
     short: BoolArray  # (b,) joints whose rotations are stored in 16 bits
     precision: Precision | None = None  # of a compressed file
-    step: float | None = None  # of positions and targets; None where 16 bits are used in full, or float32
-    weight_bits: int | None = None  # None likewise
+    step: float | None = None  # of positions and targets; None for all of 16 bits, or float32
+    weight_bits: int | None = None  # likewise
 
     def order(self, layout: MeshLayout) -> MeshLayout:
-        """The mesh in the order in which it is written."""
+        """The layout in the order in which it is written."""
         return layout if self.precision is None else _reordered_layout(layout)
 
 
 def compact_form(keyed: KeyedModel, options: SaveOptions) -> CompactForm:
-    """With both options positions and weights have 16 bits, as `--quantize` alone gives them."""
+    """The form that `options` select; positions and weights have 16 bits with --quantize, also with --compress."""
     none = np.zeros(keyed.model.n_bones, bool)
     if not options.compress:
         return CompactForm(short_rotation_joints(keyed) if options.short_rotations else none)
@@ -202,7 +199,7 @@ def compact_form(keyed: KeyedModel, options: SaveOptions) -> CompactForm:
 
 
 def _reordered_layout(layout: MeshLayout) -> MeshLayout:
-    """Triangles of each group in runs, vertices in the order of their first use."""
+    """The layout with the triangles of each group in runs, and vertices in the order of their first use."""
     from osteon.io.gltf.write.mesh_order import order_triangles, order_vertices  # compiled
 
     n_vertices = len(layout.vertices)
@@ -218,5 +215,5 @@ def _reordered_layout(layout: MeshLayout) -> MeshLayout:
         triangles=layout.triangles[triangles],
         corners=place[layout.corners[triangles]],
         uvs=tuple(uvs[vertices] for uvs in layout.uvs),
-        turned=True,
+        shifted=True,
     )

@@ -51,7 +51,7 @@ __all__ = [
 
 Keys = NDArray[np.int64]
 
-#: Bytes of JSON that key times of its own cost a channel; fewer keys must save more than that.
+#: Bytes of JSON for separate key times of a channel; key reduction must save more than that.
 TIMES_COST = 110
 
 _FIELDS = ("translations", "rotations", "scales", "child_rotations")
@@ -64,7 +64,7 @@ class JointChannel:
     name: str  # ends the label of the track
     field: str  # of NodeTracks
     path: ChannelPath
-    bytes: int  # a key takes at least
+    bytes: int  # per key, at least
 
 
 JOINT_CHANNELS = (
@@ -77,35 +77,36 @@ JOINT_CHANNELS = (
 
 @dataclass(frozen=True, slots=True)
 class JointPlace:
-    """What stays the same about a joint in one clip, whatever keys it has."""
+    """The data of a joint in one clip that do not depend on its keys."""
 
     moments: Float64  # (f,)
     exact: Float64  # (f,8,3) corners of its box with all keys
-    above: Float64  # (2,f,3,3) or (1,1,3,3) linear part of what carries the joint, both ways of turning
+    parent: Float64  # (2,f,3,3) or (1,1,3,3) linear part of its reduced parent, with slerp and nlerp
     corners: Float64  # (8,3)
-    strictness: float  # how many times less the two ways may be apart than keys may be off
+    strictness: float  # the allowance divided by that for the distance between slerp and nlerp
 
 
 @dataclass(frozen=True, slots=True)
 class MovingJoint:
     """One joint in one clip, with some of its channels reduced."""
 
-    ways: tuple[NodeTracks, NodeTracks]  # (f,1,n) as they move now, along arcs and straight
+    interpolated: tuple[NodeTracks, NodeTracks]  # (f,1,n) the reduced tracks, with slerp and with nlerp
     place: JointPlace
-    n_keys: int  # that a channel has now; the other frames lie between
+    n_keys: int  # of a channel before reduction
     kept: dict[str, Keys]  # of the channels reduced so far
     saved: int = 0  # bytes
 
     def reduced(self, parts: Sequence[JointChannel], keys: Keys) -> MovingJoint:
-        """The same with only these keys in some channels."""
-        arcs, straight = (self._way(way, parts, keys) for way in range(2))
-        saved = self.saved + _saving(len(keys), self.n_keys, sum(p.bytes for p in parts))
+        """The joint with only these keys in some channels."""
+        slerp, nlerp = (self._interpolate(i, parts, keys) for i in range(2))
+        size, times = sum(p.bytes for p in parts), TIMES_COST + 4 * len(keys) if len(keys) > 1 else 0
+        saved = self.saved + (self.n_keys - len(keys)) * size - times  # constant channels share one key time
         kept = self.kept | {p.name: keys for p in parts}
-        return replace(self, ways=(arcs, straight), kept=kept, saved=saved)
+        return replace(self, interpolated=(slerp, nlerp), kept=kept, saved=saved)
 
-    def _way(self, way: int, parts: Sequence[JointChannel], keys: Keys) -> NodeTracks:
-        tracks, paths = self.ways[way], {p.field: p.path for p in parts}
-        between = _straight_between if way else between_keys
+    def _interpolate(self, i: int, parts: Sequence[JointChannel], keys: Keys) -> NodeTracks:
+        tracks, paths = self.interpolated[i], {p.field: p.path for p in parts}
+        between = _nlerp_between if i else between_keys
         fields = [
             between(paths[name], self.place.moments, track[:, 0], keys)[:, None] if name in paths else track
             for name in _FIELDS
@@ -114,17 +115,18 @@ class MovingJoint:
         return NodeTracks(fields[0], fields[1], fields[2], fields[3], tracks.needs_child)
 
     def distances(self) -> Float64:
-        """(f,) how far the farthest corner is from where it should be, or by how much too far the ways are apart."""
+        """(f,) largest error of a corner, or distance between slerp and nlerp in units of its own allowance."""
         place = self.place
-        posed = np.stack([apply(join_transforms(way)[:, 0], place.corners) for way in self.ways])
-        turn = np.swapaxes(place.above, -1, -2)
-        off = np.linalg.norm((posed - place.exact) @ turn, axis=-1).max(axis=(0, -1))
-        apart = np.linalg.norm(np.diff(posed @ turn, axis=0)[0], axis=-1).max(axis=-1)
+        posed = np.stack([apply(join_transforms(tracks)[:, 0], place.corners) for tracks in self.interpolated])
+        linear = np.swapaxes(place.parent, -1, -2)
+        off = np.linalg.norm((posed - place.exact) @ linear, axis=-1).max(axis=(0, -1))
+        apart = np.linalg.norm(np.diff(posed @ linear, axis=0)[0], axis=-1).max(axis=-1)
         return np.asarray(np.maximum(off, place.strictness * apart))
 
     def linear(self) -> Float64:
-        """(2,f,3,3) linear part of the joint and all above it."""
-        return np.asarray(self.place.above @ np.stack([join_transforms(way)[:, 0, :, :3] for way in self.ways]))
+        """(2,f,3,3) linear part of the joint and all its ancestors."""
+        local = np.stack([join_transforms(tracks)[:, 0, :, :3] for tracks in self.interpolated])
+        return np.asarray(self.place.parent @ local)
 
 
 def take_joint(tracks: NodeTracks, now: slice, bone: int) -> NodeTracks:
@@ -134,12 +136,12 @@ def take_joint(tracks: NodeTracks, now: slice, bone: int) -> NodeTracks:
 
 
 def between_keys(path: ChannelPath, moments: Float64, values: Float64, keys: Keys) -> Float64:
-    """(f,n) what a player makes of the keys alone."""
+    """(f,n) values that a player interpolates from the keys."""
     return Channel(0, path, "LINEAR", moments[keys], values[keys]).at(moments)
 
 
-def _straight_between(path: ChannelPath, moments: Float64, values: Float64, keys: Keys) -> Float64:
-    """(f,n) what Blender makes of them: numbers go straight, and quaternions are scaled to length one afterwards."""
+def _nlerp_between(path: ChannelPath, moments: Float64, values: Float64, keys: Keys) -> Float64:
+    """(f,n) values that Blender interpolates: linearly, with quaternions normalised afterwards."""
     found = between_keys("scale", moments, values, keys)
     if path != "rotation":
         return found
@@ -147,30 +149,24 @@ def _straight_between(path: ChannelPath, moments: Float64, values: Float64, keys
     return np.asarray(found / np.where(length > 0, length, 1))
 
 
-def _saving(n_keys: int, n_before: int, size: int) -> int:
-    """Bytes that fewer keys save; all channels that stand still share one key time."""
-    times = TIMES_COST + 4 * n_keys if n_keys > 1 else 0
-    return (n_before - n_keys) * size - times
-
-
-#: For a clip's number and a track's label the frames that keep their key, counted from the clip's first.
+#: For a clip's number and a track's label the frames that keep their key, relative to the clip's first.
 KeptKeys = dict[tuple[int, str], Keys]
 
-#: Part of the allowance for the corrections, if there are any.
+#: Fraction of the allowance for the corrections, if there are any.
 CORRECTIONS_PART = 0.25
 #: Displacements (frames times vertices) that are in memory at a time.
 BLOCK_VALUES = 2_000_000
-#: Part of the diagonal by which the two ways of turning may differ: half of what players may.
+#: Fraction of the diagonal by which slerp and nlerp may differ: half of what players may.
 PLAYERS_APART = 5e-6
 
-#: Radians by which fewer keys may turn a normal: as much as is allowed of positions, about half a degree.
-LARGEST_TURN = 0.01
+#: Radians by which key reduction may rotate a normal, about half a degree.
+LARGEST_ANGLE = 0.01
 
 _CORNERS = np.array(list(product((0, 1), repeat=3)), bool)
 
 
 def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
-    """Keys to keep so that no vertex is off by more than the part `error` of the diagonal, in any frame."""
+    """Keys to keep so that no vertex is off by more than the fraction `error` of the diagonal, in any frame."""
     model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     distance = error * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
     share = CORRECTIONS_PART if model.n_columns else 0.0
@@ -213,17 +209,17 @@ def _boxes(model: SkinnedModel, joints: Joints, order: list[int]) -> tuple[Float
             reach = half[mine] @ np.abs(joints.joint_from_rest[b, :, :3]).T
             place = apply(joints.joint_from_rest[b], middle[mine])
             low[b], high[b] = np.minimum(low[b], (place - reach).min(0)), np.maximum(high[b], (place + reach).max(0))
-        above = joints.parents[b]
-        if above >= 0 and np.isfinite(low[b]).all():
-            carried = apply(joints.local[:, b], np.where(_CORNERS, high[b], low[b])).reshape(-1, 3)
-            low[above], high[above] = np.minimum(low[above], carried.min(0)), np.maximum(high[above], carried.max(0))
+        parent = joints.parents[b]
+        if parent >= 0 and np.isfinite(low[b]).all():
+            moved = apply(joints.local[:, b], np.where(_CORNERS, high[b], low[b])).reshape(-1, 3)
+            low[parent], high[parent] = np.minimum(low[parent], moved.min(0)), np.maximum(high[parent], moved.max(0))
     empty = ~np.isfinite(low)
     return np.where(empty, 0.0, low), np.where(empty, 0.0, high)
 
 
 def _reduce_joint(joint: MovingJoint, allowance: float) -> MovingJoint:
-    """Channels that may stand still do; the others lose keys together or one by one, whichever saves more bytes."""
-    parts = [part for part in JOINT_CHANNELS if part.name != "child" or joint.ways[0].needs_child[0]]
+    """Make channels constant where possible; reduce the others together or one by one, whichever saves more bytes."""
+    parts = [part for part in JOINT_CHANNELS if part.name != "child" or joint.interpolated[0].needs_child[0]]
     moving = []
     still = np.zeros(1, np.int64)
     used = 0.0
@@ -243,7 +239,7 @@ def _reduce_joint(joint: MovingJoint, allowance: float) -> MovingJoint:
 
 
 def _reduce_parts(joint: MovingJoint, parts: Sequence[JointChannel], allowance: float) -> MovingJoint:
-    """The joint with one set of keys for some channels, or as it is if that saves nothing."""
+    """The joint with one set of keys for some channels, or unchanged if that saves nothing."""
     size = sum(part.bytes for part in parts)
     worth = _worth(joint.n_keys, size)
     keys = _fewest_keys(len(joint.place.moments), lambda k: joint.reduced(parts, k).distances(), allowance, worth)
@@ -253,13 +249,13 @@ def _reduce_parts(joint: MovingJoint, parts: Sequence[JointChannel], allowance: 
 def _fewest_keys(n_frames: int, distances: Callable[[Keys], Float64], allowance: float, most: int) -> Keys | None:
     """Few keys that keep all distances (f,) within the allowance; None if that takes more than `most`.
 
-    Every stretch between keys that fails gets its worst frame as a new key.
+    The worst frame of every interval between keys that exceeds the allowance becomes a new key.
     """
     keys = np.unique([0, n_frames - 1])
     while len(keys) <= most:
         far = distances(keys)
-        stretches = [(int(a), int(b)) for a, b in pairwise(keys) if b > a + 1]
-        worst = [a + 1 + int(far[a + 1 : b].argmax()) for a, b in stretches]
+        intervals = [(int(a), int(b)) for a, b in pairwise(keys) if b > a + 1]
+        worst = [a + 1 + int(far[a + 1 : b].argmax()) for a, b in intervals]
         added = [f for f in worst if far[f] > allowance]
         if not added:
             return keys
@@ -279,9 +275,9 @@ def _reduce_weights(
     frames, moments = clip
     coefficients = corrections.coefficients[frames].astype(np.float64)
     basis = corrections.basis.astype(np.float64).reshape(corrections.n_columns, -1)
-    turns = np.zeros((corrections.n_columns, 3))
+    normals = np.zeros((corrections.n_columns, 3))
     if corrections.normal_basis is not None:
-        turns = corrections.normal_basis.astype(np.float64).reshape(corrections.n_columns, -1)
+        normals = corrections.normal_basis.astype(np.float64).reshape(corrections.n_columns, -1)
     linear = model.track.transforms[frames, :, :, :3].astype(np.float64)
     stretch = np.linalg.norm(linear, ord=2, axis=(-2, -1))  # (f,b)
     step = max(1, BLOCK_VALUES // basis.shape[1])
@@ -294,8 +290,8 @@ def _reduce_weights(
             lengths = np.linalg.norm((off[now] @ basis).reshape(len(off[now]), -1, 3), axis=-1)
             factor = np.einsum("fvk,vk->fv", stretch[now][:, model.skin.bones], model.skin.weights)
             out[now] = (lengths * factor).max(axis=1)
-            turned = np.linalg.norm((off[now] @ turns).reshape(len(off[now]), -1, 3), axis=-1).max(axis=1)
-            out[now] = np.maximum(out[now], turned * (allowance / LARGEST_TURN))
+            angles = np.linalg.norm((off[now] @ normals).reshape(len(off[now]), -1, 3), axis=-1).max(axis=1)
+            out[now] = np.maximum(out[now], angles * (allowance / LARGEST_ANGLE))
         return out
 
     still = np.zeros(1, np.int64)

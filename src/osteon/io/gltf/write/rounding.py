@@ -38,18 +38,18 @@ from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.load.source import as_float32
 from osteon.io.two_nodes import BoolArray, NodeTracks, join_transforms
 
-__all__ = ["EXACT", "FINE_ROTATIONS", "Precision", "RoundTurns", "Trial", "short_rotation_joints"]
+__all__ = ["EXACT", "FINE_ROTATIONS", "Precision", "QuantizeRotations", "Trial", "short_rotation_joints"]
 
 
-#: Rotations that 16 bits or the differences between players forbid: real numbers with a step of a millionth.
+#: Rotations for which 16 bits are too few, or make players differ: floats with a step of about a millionth.
 FINE_ROTATIONS = Packing("EXPONENTIAL", 20)
-#: Vertices times frames that are posed at a time.
+#: Vertices times frames that are posed at once.
 BLOCK_VERTICES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How each kind of number is rounded; None is as it is."""
+    """How each kind of number is rounded; None: not rounded."""
 
     step: float | None = None  # of positions and morph targets, in the model's units
     weights: int | None = None  # bits
@@ -57,29 +57,28 @@ class Precision:
     translations: Packing | None = None
     scales: Packing | None = None
     morphs: Packing | None = None
-    short: BoolArray | None = None  # (b,) joints whose rotations are so; those of others are fine. None: all
+    short: BoolArray | None = None  # (b,) joints with these rotations; others have fine ones. None: all
 
     def of(self, path: ChannelPath, bone: int) -> Packing | None:
-        """How a track of a joint is rounded."""
+        """The rounding of a track of a joint."""
         if path == "rotation":
             return self.rotations if self.short is None or self.short[bone] else FINE_ROTATIONS
         return self.translations if path == "translation" else self.scales
 
 
-#: Nothing is rounded.
 EXACT = Precision()
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What rounding does to some frames of a model."""
+    """A comparison of some frames of a model with and without rounding."""
 
-    exact: KeyedModel  # `_tight`
+    exact: KeyedModel  # with coefficients in 0 … 1
     frames: NDArray[np.int64]
-    posed: list[Float32] = field(default_factory=list)  # (f,v,3) as they should be, where one block holds all frames
+    posed: list[Float32] = field(default_factory=list)  # (f,v,3) without rounding, if one block holds all frames
 
     def diagonal(self) -> float:
-        """Of the rest pose, or of what plays where bones shrink it."""
+        """The diagonal of the rest pose, or of the largest posed frame if bones shrink it."""
         from osteon.deform.pose import pose_frames
 
         rest = float(np.linalg.norm(np.ptp(self.exact.model.rest.astype(np.float64), axis=0)))
@@ -88,24 +87,24 @@ class Trial:
         return min(rest, played) if played > 0 else rest
 
     def moved(self, precision: Precision) -> float:
-        """The largest distance of a vertex from where it should be."""
+        """The largest displacement of a vertex by rounding."""
         return self.worst(precision)[0]
 
     def worst(self, precision: Precision) -> tuple[float, int]:
-        """That, and the frame it is in."""
+        """The largest displacement of a vertex by rounding, and its frame."""
         from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
         worst, size = (0.0, 0), max(1, BLOCK_VERTICES // self.exact.model.n_vertices)
         for start in range(0, len(self.frames), size):
             now = self.frames[start : start + size]
-            with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 is refused when it is written
+            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused when it is written
                 off = pose_frames(_rounded_model(self.exact, precision, now)) - self._posed(now)
                 far = np.sqrt(np.einsum("fvi,fvi->fv", off, off).max(axis=1))
             worst = max(worst, (float(far.max()), int(now[far.argmax()])))
         return worst
 
     def _posed(self, frames: NDArray[np.int64]) -> Float32:
-        """(f,v,3) some of the frames as they should be."""
+        """(f,v,3) some of the frames without rounding."""
         from osteon.deform.pose import pose_frames
 
         if len(frames) < len(self.frames):
@@ -116,7 +115,7 @@ class Trial:
 
 
 def _rounded_model(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> SkinnedModel:
-    """Some frames of the model as it is read again."""
+    """Some frames of the model as it is read again after rounding."""
     model, step = exact.model, precision.step
     corrections, rest, weights = model.corrections, model.rest, model.skin.weights
     basis = np.zeros((0, 3), np.float32) if corrections is None else corrections.basis
@@ -143,28 +142,29 @@ def _rounded_model(exact: KeyedModel, precision: Precision, frames: NDArray[np.i
 def _transforms(exact: KeyedModel, precision: Precision, frames: NDArray[np.int64]) -> Float64:
     """(f,b,3,4) posed_from_rest of all bones."""
     joints, tracks = exact.joints, exact.nodes.tracks
-    turns = [
-        _moving(exact, way, frames, partial(_turns, precision)) for way in (tracks.rotations, tracks.child_rotations)
-    ]
-    shifts = _moving(exact, tracks.translations, frames, partial(_rounded, packing=precision.translations))
-    scales = _moving(exact, tracks.scales, frames, partial(_rounded, packing=precision.scales))
-    local = join_transforms(NodeTracks(shifts, turns[0], scales, turns[1], tracks.needs_child))
+    rotations, child_rotations = (
+        _round_moving(exact, track, frames, partial(_round_rotations, precision))
+        for track in (tracks.rotations, tracks.child_rotations)
+    )
+    translations = _round_moving(exact, tracks.translations, frames, partial(_rounded, packing=precision.translations))
+    scales = _round_moving(exact, tracks.scales, frames, partial(_rounded, packing=precision.scales))
+    local = join_transforms(NodeTracks(translations, rotations, scales, child_rotations, tracks.needs_child))
     world = world_from_local([*np.swapaxes(local, 0, 1)], joints.parents, parents_first(joints.parents))
     return compose(np.stack(world, axis=1), joints.joint_from_rest)
 
 
-def _turns(precision: Precision, turns: Float64) -> Float64:
+def _round_rotations(precision: Precision, rotations: Float64) -> Float64:
     """Unit quaternions (f,b,4) as players have them."""
-    short = _unit(_rounded(turns, precision.rotations))
+    short = _unit(_rounded(rotations, precision.rotations))
     if precision.short is None:
         return short
-    return np.where(precision.short[:, None], short, _unit(_rounded(turns, FINE_ROTATIONS)))
+    return np.where(precision.short[:, None], short, _unit(_rounded(rotations, FINE_ROTATIONS)))
 
 
-def _moving(
+def _round_moving(
     exact: KeyedModel, track: Float64, frames: NDArray[np.int64], round_track: Callable[[Float64], Float64]
 ) -> Float64:
-    """Tracks (f,b,n) in some frames, rounded but for joints that stay as without animation through a clip."""
+    """Tracks (f,b,n) in some frames, rounded except for joints at the rest pose throughout a clip."""
     same = (track[:-1].astype(np.float32) == track[-1].astype(np.float32)).all(axis=-1)
     for clip in exact.model.clips:
         same[clip.start : clip.stop] = same[clip.start : clip.stop].all(axis=0)
@@ -172,59 +172,58 @@ def _moving(
 
 
 def _rounded(values: Float64, packing: Packing | None) -> Float64:
-    """Values (…,n) as players have them."""
+    """Values (…,n) as players decode them."""
     if packing is None:
         return values
     return rounded(values.reshape(-1, values.shape[-1]), packing).reshape(values.shape).astype(np.float64)
 
 
-def _unit(turns: Float64) -> Float64:
-    return np.asarray(turns / np.linalg.norm(turns, axis=-1, keepdims=True))
+def _unit(rotations: Float64) -> Float64:
+    return np.asarray(rotations / np.linalg.norm(rotations, axis=-1, keepdims=True))
 
 
-#: From quaternions (…,4) to normalised integers.
-RoundTurns = Callable[[FloatArray], NDArray[np.int16]]
+#: A function from quaternions (…,4) to normalised integers.
+QuantizeRotations = Callable[[FloatArray], NDArray[np.int16]]
 
-#: Part of the diagonal by which programs may differ for this reason: half of what they may in all.
+#: Fraction of the diagonal by which programs may differ for this reason: half of what they may in all.
 PLAYERS_APART = 5e-6
 
 
-def short_rotation_joints(keyed: KeyedModel, round_turns: RoundTurns = quantize_rotations) -> BoolArray:
-    """(b,) joints whose rotations may be rounded to 16 bits, by `round_turns`."""
+def short_rotation_joints(keyed: KeyedModel, quantize: QuantizeRotations = quantize_rotations) -> BoolArray:
+    """(b,) joints whose rotations may be rounded to 16 bits, by `quantize`."""
     model, joints, nodes = keyed.model, keyed.joints, keyed.nodes
     short = ~np.isin(np.arange(model.n_bones), joints.parents)
     limit = PLAYERS_APART * float(np.linalg.norm(np.ptp(model.rest.astype(np.float64), axis=0)))
-    apart = _player_differences(joints, nodes, round_turns)
+    differences = _player_differences(joints, nodes, quantize)
     for _ in range(model.n_bones):
-        kept = BoneTrack(np.where(short[:, None, None], apart, 0).astype(np.float32))
-        blamed = short & _blamed(model.with_animation(track=kept), limit)
-        if not blamed.any():
+        track = BoneTrack(np.where(short[:, None, None], differences, 0).astype(np.float32))
+        exceeding = short & _exceeding_bones(model.with_animation(track=track), limit)
+        if not exceeding.any():
             break
-        short &= ~blamed
+        short &= ~exceeding
     return short
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is beyond float32 is refused when it is written
-def _player_differences(joints: Joints, nodes: JointNodes, round_turns: RoundTurns) -> Float64:
-    """(f,b,3,4) by how much the transforms of two programs differ, one that normalises quaternions and one that not."""
+@np.errstate(over="ignore", invalid="ignore")  # an overflow is refused when it is written
+def _player_differences(joints: Joints, nodes: JointNodes, quantize: QuantizeRotations) -> Float64:
+    """(f,b,3,4) difference between transforms without and with normalisation of quaternions."""
     tracks = nodes.tracks
-    stored = [round_turns(turns[:-1]) / 32767 for turns in (tracks.rotations, tracks.child_rotations)]
+    stored = [quantize(rotations[:-1]) / 32767 for rotations in (tracks.rotations, tracks.child_rotations)]
     scales = tracks.scales[:-1, :, None, :]
-    as_they_come = (matrices_from_quaternions(stored[0]) * scales) @ matrices_from_quaternions(stored[1])
-    unit = [q / np.linalg.norm(q, axis=-1, keepdims=True) for q in stored]
-    normalised = (matrices_from_quaternions(unit[0]) * scales) @ matrices_from_quaternions(unit[1])
-    off = as_they_come - normalised
-    for b, above in enumerate(joints.parents):
-        if above >= 0:
-            off[:, b] = joints.world[:-1, above, :, :3] @ off[:, b]
+    as_stored = (matrices_from_quaternions(stored[0]) * scales) @ matrices_from_quaternions(stored[1])
+    unit = [_unit(q) for q in stored]
+    off = as_stored - (matrices_from_quaternions(unit[0]) * scales) @ matrices_from_quaternions(unit[1])
+    for b, parent in enumerate(joints.parents):
+        if parent >= 0:
+            off[:, b] = joints.world[:-1, parent, :, :3] @ off[:, b]
     return np.asarray(np.nan_to_num(off @ joints.joint_from_rest))
 
 
-def _blamed(differences: SkinnedModel, limit: float) -> BoolArray:
-    """(b,) for each vertex and frame beyond the limit the bone that does most; the track holds the differences."""
+def _exceeding_bones(differences: SkinnedModel, limit: float) -> BoolArray:
+    """(b,) the bones with the largest share of a difference beyond the limit; the track has the differences."""
     from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
-    blamed = np.zeros(differences.n_bones, bool)
+    exceeding = np.zeros(differences.n_bones, bool)
     skin = differences.skin
     points = np.concatenate([differences.rest, np.ones((differences.n_vertices, 1), np.float32)], axis=1)
     size = max(1, BLOCK_VERTICES // differences.n_vertices)
@@ -234,5 +233,5 @@ def _blamed(differences: SkinnedModel, limit: float) -> BoolArray:
         bones = skin.bones[vertex]
         moves = differences.track.transforms[start + frame[:, None], bones]
         share = np.linalg.norm(np.einsum("nkij,nj->nki", moves, points[vertex]), axis=2) * skin.weights[vertex]
-        blamed[np.take_along_axis(bones, share.argmax(axis=1)[:, None], axis=1)] = True
-    return blamed
+        exceeding[np.take_along_axis(bones, share.argmax(axis=1)[:, None], axis=1)] = True
+    return exceeding

@@ -1,1 +1,1 @@
-"""USD in: what a stage shows, as frames of a mesh (`sequence`) or as a skinned model (`model`)."""
+"""Reading USD stages as mesh sequences (`sequence`) or skinned models (`model`), in a child process."""

@@ -1,4 +1,4 @@
-"""What a Mesh prim carries besides its points: polygons, UVs, colours, normals and materials."""
+"""The data of a Mesh prim besides its points: polygons, UVs, colours, normals and materials."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import numpy as np
 from osteon.core.arrays import Float32, Int32
 from osteon.core.asset import Image, Material, TextureRole
 from osteon.io.load.source import Source, inside
-from osteon.io.meshes.mesh import Polygons
-from osteon.io.meshes.parts import MeshPart
-from osteon.io.meshes.pictures import picture_mime
-from osteon.io.meshes.polygons import IntArray, turned_corners
+from osteon.io.meshes.mesh import IntArray, MeshPart, Polygons, turned_corners
+from osteon.io.meshes.mtl import picture_mime
 
 __all__ = ["read_part"]
 
@@ -25,18 +23,18 @@ ROLES: dict[str, TextureRole] = {
     "occlusion": "occlusion",
     "emissiveColor": "emissive",
 }
-#: A picture larger than this is left behind.
-LARGEST_PICTURE = 1 << 28  # bytes
+#: Larger images are omitted.
+LARGEST_IMAGE = 1 << 28  # bytes
 
 
 def read_part(pxr: Any, mesh: Any, n_vertices: int, mirrored: bool, source: Source) -> MeshPart:
-    """The mesh with its polygons counter-clockwise; `mirrored` if what stands above it turns it inside out."""
+    """The mesh with its polygons counter-clockwise; `mirrored` if the transforms of its ancestors reflect it."""
     earliest = pxr.Usd.TimeCode.EarliestTime()
     sizes = np.array(mesh.GetFaceVertexCountsAttr().Get(earliest) or [], np.int64)
     corners = np.array(mesh.GetFaceVertexIndicesAttr().Get(earliest) or [], np.int64)
     where = str(mesh.GetPath())
     if (sizes < 0).any() or sizes.sum() != len(corners):
-        raise source.format_error(f"mesh '{where}' has {len(corners)} corners, its faces ask for {sizes.sum()}")
+        raise source.format_error(f"mesh '{where}' has {len(corners)} corners, its faces need {sizes.sum()}")
     Polygons(sizes, corners).checked(source, n_vertices)
     _check_topology(mesh, source)
     left = mesh.GetOrientationAttr().Get() == pxr.UsdGeom.Tokens.leftHanded
@@ -55,7 +53,7 @@ def read_part(pxr: Any, mesh: Any, n_vertices: int, mirrored: bool, source: Sour
 
 
 def _check_topology(mesh: Any, source: Source) -> None:
-    """Refuse faces that change, by the time code."""
+    """Refuse faces that change over time."""
     for attribute in (mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()):
         times = attribute.GetTimeSamples()
         for time in times[1:]:
@@ -95,13 +93,13 @@ def _colors(pxr: Any, mesh: Any, n_vertices: int) -> Float32 | None:
 
 
 def _normals(pxr: Any, mesh: Any, polygons: Polygons, order: IntArray, n_vertices: int) -> Float32 | None:
-    """(c,3) in the space of the mesh, of the pose in which its points are at rest; a subdivided mesh has none."""
+    """(c,3) in the space of the mesh, of the rest pose; None for a subdivided mesh."""
     if mesh.GetSubdivisionSchemeAttr().Get() != pxr.UsdGeom.Tokens.none:
         return None
     code = pxr.Usd.TimeCode.Default()
     if mesh.GetPointsAttr().Get(code) is None:
         code = pxr.Usd.TimeCode.EarliestTime()
-    primvar = pxr.UsdGeom.PrimvarsAPI(mesh).GetPrimvar("normals")  # stands before the attribute
+    primvar = pxr.UsdGeom.PrimvarsAPI(mesh).GetPrimvar("normals")  # takes precedence over the attribute
     if primvar and primvar.HasAuthoredValue():
         values, kind = primvar.ComputeFlattened(code), primvar.GetInterpolation()
     else:
@@ -119,7 +117,7 @@ def _normals(pxr: Any, mesh: Any, polygons: Polygons, order: IntArray, n_vertice
 
 
 def _materials(pxr: Any, mesh: Any, n_polygons: int, source: Source) -> tuple[tuple[Material, ...], Int32 | None]:
-    """The materials that the mesh and its subsets are bound to, and which one each polygon has."""
+    """The materials that the mesh and its subsets are bound to, and the index of that of each polygon."""
     binding = pxr.UsdShade.MaterialBindingAPI(mesh)
     found: list[Material] = []
     numbers = np.full(n_polygons, -1, np.int32)
@@ -163,7 +161,7 @@ def _material(pxr: Any, material: Any, source: Source) -> Material:
 
 
 def _textures(pxr: Any, surface: Any, source: Source) -> tuple[tuple[TextureRole, Image], ...]:
-    """The pictures that feed the surface, if they lie in the package or in the folder of the file."""
+    """The images connected to the surface, if they are in the package or in the folder of the file."""
     found: list[tuple[TextureRole, Image]] = []
     for key, role in ROLES.items():
         entry = surface.GetInput(key)
@@ -174,25 +172,25 @@ def _textures(pxr: Any, surface: Any, source: Source) -> tuple[tuple[TextureRole
         asset = file.Get() if file else None
         if not isinstance(asset, pxr.Sdf.AssetPath):  # absent, or of another type
             continue
-        data = _picture(pxr, asset.resolvedPath, source)
+        data = _image_bytes(pxr, asset.resolvedPath, source)
         mime = picture_mime(data) if data else None
         if data and mime:
             found.append((role, Image(Path(asset.path).stem, mime, data)))
     return tuple(found)
 
 
-def _picture(pxr: Any, address: str, source: Source) -> bytes | None:
-    """The bytes of a picture; None if it cannot be had from the folder of the input."""
+def _image_bytes(pxr: Any, address: str, source: Source) -> bytes | None:
+    """The bytes of an image; None if it is not in the folder of the input or cannot be read."""
     outer, inner = pxr.Ar.SplitPackageRelativePathOuter(address)
     file = Path(outer or address)
     if not address or not inside(source.path.resolve().parent, file) or not file.is_file():
         return None
     try:
         if not inner:
-            return file.read_bytes() if file.stat().st_size <= LARGEST_PICTURE else None
+            return file.read_bytes() if file.stat().st_size <= LARGEST_IMAGE else None
         with zipfile.ZipFile(file) as package:
             info = package.getinfo(inner)
-            fits = info.file_size <= LARGEST_PICTURE and info.compress_type == zipfile.ZIP_STORED  # as packages have it
+            fits = info.file_size <= LARGEST_IMAGE and info.compress_type == zipfile.ZIP_STORED  # as packages require
             return package.read(inner) if fits else None
     except (OSError, KeyError, zipfile.BadZipFile):
         return None

@@ -1,11 +1,10 @@
-"""USD in as a skinned model, with nothing fitted.
+"""Reading USD as a skinned model. Nothing is fitted.
 
-A stage that Osteon wrote gives back the model it was made from, unless another program changed it so that its metadata
-no longer fit. Of any other the first SkelRoot with skinned meshes is read: bones are the joints of its skeletons (and,
-for a mesh with blend shapes alone, the mesh itself), the rest pose is the bind pose where the stage begins, and blend
-shapes with their inbetweens are corrections. For joint j UsdSkel moves bound points by X_j in the space of
-the skeleton, which stands at L in the world, so bone j takes rest to pose by T_j = L X_j L0^-1,
-with L0 where the skeleton stands first.
+A stage that Osteon wrote returns the model it was made from, unless another program changed it so that its metadata do
+not match. Of any other stage the first SkelRoot with skinned meshes is read: bones are the joints of its skeletons
+(and, for a mesh with blend shapes alone, the mesh itself), the rest pose is the bind pose at the earliest time, and
+blend shapes with their inbetweens are corrections. For joint j UsdSkel moves bound points by X_j in the space of the
+skeleton, whose placement in the world is L, so bone j takes rest to pose by T_j = L X_j L0^-1, with L0 the earliest L.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from osteon.core.transforms import compose, identity, invert
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.formats.options import LoadOptions
 from osteon.io.load.source import Source, as_float32
-from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.meshes.mesh import merge_mesh_parts
 from osteon.io.native.child import Outlet
 from osteon.io.usd.metadata import MISFITS, as_bound, read_metadata
 from osteon.io.usd.read.restored import is_written_by_osteon, restore_model
@@ -37,7 +36,7 @@ __all__ = ["read_stage_model", "stage_holds_model"]
 
 
 def stage_holds_model(path: Path, outlet: Outlet) -> bool:
-    """Whether a mesh of the stage is skinned."""
+    """Whether the stage has a skinned mesh."""
     with open_stage(path, outlet) as (pxr, stage):
         return any(True for _ in skinned_prims(pxr, stage))
 
@@ -48,7 +47,7 @@ def read_stage_model(path: Path, options: LoadOptions, outlet: Outlet) -> Skinne
     with open_stage(path, outlet) as (pxr, stage):
         meshes = _first_root(pxr, read_meshes(pxr, stage, source))
         if not meshes:
-            raise source.geometry_error("holds no skinned mesh; a mesh sequence can be skinned with osteon skin")
+            raise source.geometry_error("has no skinned mesh; a mesh sequence can be skinned with osteon skin")
         metadata = read_metadata(stage)
         planned = plan_clips(stage, metadata, sample_codes(pxr, meshes), options, source)
         clips, codes = tuple(p.clip for p in planned), planned_codes(planned)
@@ -143,7 +142,7 @@ class _Bones:
 
 
 def _skin(meshes: list[ShownMesh], bones: _Bones) -> Skin:
-    """Influences of all meshes side by side; weights are scaled to a sum of one."""
+    """Influences of all meshes; weights are scaled to a sum of one."""
     found = [_influences(shown, bones) for shown in meshes]
     width = max(numbers.shape[1] for numbers, _ in found)
     numbers = np.concatenate([np.pad(n, ((0, 0), (0, width - n.shape[1]))) for n, _ in found])
@@ -169,7 +168,7 @@ def _influences(shown: ShownMesh, bones: _Bones) -> tuple[np.ndarray, Float64]:
 
 
 def _corrections(pxr: Any, meshes: list[ShownMesh], codes: Float64) -> Corrections | None:
-    """A column for each shape and inbetween that moves something."""
+    """One column for each shape and inbetween that moves a vertex."""
     total = sum(shown.part.n_vertices for shown in meshes)
     basis, columns, start = [], [], 0
     for shown in meshes:

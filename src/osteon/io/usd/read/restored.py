@@ -1,4 +1,4 @@
-"""A model that Osteon wrote: bones put together again from their joints, and all that its metadata say."""
+"""Models that Osteon wrote: bones joined again from their joints, and the data of the metadata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.registry import restore_deformer
 from osteon.io.load.source import Source, as_float32
-from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.meshes.mesh import merge_mesh_parts
 from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
 from osteon.io.usd.joints import JointTracks, join_bones
 from osteon.io.usd.metadata import as_bound, read_stored_arrays, restore_asset
@@ -24,7 +24,7 @@ __all__ = ["is_written_by_osteon", "restore_model"]
 
 
 def is_written_by_osteon(shown: list[ShownMesh], metadata: dict[str, Any]) -> bool:
-    """Whether the metadata still describe what the stage holds."""
+    """Whether the metadata still match the contents of the stage."""
     if len(shown) != 1 or "joint_of_bone" not in metadata or shown[0].skin is None:
         return False
     faces = len(shown[0].part.polygons.corners) - 2 * len(shown[0].part.polygons.sizes)
@@ -37,7 +37,7 @@ def is_written_by_osteon(shown: list[ShownMesh], metadata: dict[str, Any]) -> bo
 def restore_model(
     pxr: Any, shown: ShownMesh, metadata: dict[str, Any], clips: tuple[Clip, ...], codes: Float64, source: Source
 ) -> SkinnedModel:
-    """The model with its frames at the given time codes; raises one of MISFITS if the metadata do not fit."""
+    """The model with its frames at the given time codes; raises one of MISFITS if the metadata do not match."""
     joints, parents = _joints(shown, metadata, codes)
     faces, asset = merge_mesh_parts([shown.part])
     names = tuple(str(name) for name in metadata["bone_names"])
@@ -88,7 +88,7 @@ def _joints(shown: ShownMesh, metadata: dict[str, Any], codes: Float64) -> tuple
 
 
 def _skin(pxr: Any, shown: ShownMesh, metadata: dict[str, Any]) -> Skin:
-    """Joints become bones again; the weight of a fine joint goes back to its bone."""
+    """The skin by bones; the weight of a fine joint is added to that of its bone."""
     assert shown.skeleton is not None
     binding = pxr.UsdSkel.BindingAPI(shown.mesh.GetPrim())
     k = int(metadata["influences"])
@@ -96,7 +96,7 @@ def _skin(pxr: Any, shown: ShownMesh, metadata: dict[str, Any]) -> Skin:
     numbers = np.array(binding.GetJointIndicesPrimvar().Get(), np.int64).reshape(shape)
     weights = np.array(binding.GetJointWeightsPrimvar().Get(), np.float32).reshape(shape)
     if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(shown.skeleton.GetJointOrder()):
-        raise ValueError("an influence names a joint that is not there")
+        raise ValueError("an influence refers to a joint that does not exist")
     bone_of_joint = {joint: bone for bone, joint in enumerate(metadata["joint_of_bone"])}
     table = np.array([bone_of_joint.get(j, 0) for j in range(int(numbers.max(initial=0)) + 1)], np.int32)
     whole = weights[:, :k].astype(np.float64)

@@ -17,11 +17,10 @@ from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Float64
 from osteon.core.mesh import Mesh
 from osteon.io.formats.options import LoadOptions
-from osteon.io.formats.timeline import frame_times
-from osteon.io.load.clip_choice import select_names
+from osteon.io.load.clips import frame_times, select_names
 from osteon.io.load.limits import MOST_FRAMES, check_frames
 from osteon.io.load.source import Source
-from osteon.io.meshes.parts import merge_mesh_parts
+from osteon.io.meshes.mesh import merge_mesh_parts
 from osteon.io.native.child import Outlet
 from osteon.io.usd.metadata import MISFITS, clips_of_metadata, read_metadata, restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, read_meshes, sample_codes
@@ -41,7 +40,7 @@ class PlannedClip:
 def plan_clips(
     stage: Any, metadata: dict[str, Any], samples: list[float], options: LoadOptions, source: Source
 ) -> list[PlannedClip]:
-    """The wanted clips, one after the other; `samples` are the time codes at which something moves."""
+    """The selected clips, one after the other; `samples` are the time codes of all samples."""
     per_second = float(stage.GetTimeCodesPerSecond())
     spans = _clip_spans(stage, metadata, samples, per_second, options, source)
     chosen = select_names([name for name, *_ in spans], options.clips, source.path)
@@ -77,8 +76,8 @@ def _clip_spans(
     """Name, first and last time code, and frame rate of each clip."""
     table = clips_of_metadata(metadata)
     codes = frame_times(table, per_second) if table else np.zeros(1)
-    same_clock = abs(codes[-1] - stage.GetEndTimeCode()) <= 1e-3  # others may have cut or stretched the stage
-    if table and same_clock and abs(table[0].fps - per_second) <= 1e-6 * per_second:
+    same_end = abs(codes[-1] - stage.GetEndTimeCode()) <= 1e-3  # other programs may have changed the time range
+    if table and same_end and abs(table[0].fps - per_second) <= 1e-6 * per_second:
         return [(c.name, float(codes[c.start]), float(codes[c.stop - 1]), c.fps) for c in table]
     if not samples:
         start = float(stage.GetStartTimeCode())
@@ -94,13 +93,13 @@ def _clip_spans(
 def send_stage_frames(path: Path, options: LoadOptions, outlet: Outlet) -> tuple[Mesh, tuple[Clip, ...]]:
     """The meshes of the stage as one, with the clips that Osteon wrote or one clip named after the file.
 
-    Frames leave through the outlet, one after the other.
+    Frames are sent through the outlet, one after the other.
     """
     source = Source(path)
     with open_stage(path, outlet) as (pxr, stage):
         meshes = read_meshes(pxr, stage, source)
         if not meshes:
-            raise source.geometry_error("holds no polygons; export the stage with its meshes")
+            raise source.geometry_error("has no polygons; export the stage with its meshes")
         metadata = read_metadata(stage) if len(meshes) == 1 else {}
         planned = plan_clips(stage, metadata, sample_codes(pxr, meshes), options, source)
         codes = planned_codes(planned).tolist()
@@ -122,7 +121,7 @@ def send_stage_frames(path: Path, options: LoadOptions, outlet: Outlet) -> tuple
 
 
 def _rest(pxr: Any, meshes: list[ShownMesh], first: Float32) -> Float32:
-    """The points as they are stored without time or skin, where such are; else the first frame."""
+    """The default points, which have no time or skin, where authored; else the first frame."""
     rest, start = np.array(first), 0
     for shown in meshes:
         stop = start + shown.part.n_vertices

@@ -1,4 +1,4 @@
-"""The meshes that a stage shows, and where their points are at a moment: skinned by UsdSkel, or as they are stored."""
+"""The meshes that a stage shows, and their points at a given time: skinned by UsdSkel, or as stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.transforms import compose
 from osteon.io.load.source import Source, numbered
-from osteon.io.meshes.parts import MeshPart
+from osteon.io.meshes.mesh import MeshPart
 from osteon.io.usd.read.mesh_parts import read_part
 
 __all__ = ["Shapes", "ShownMesh", "column_matrix", "read_meshes", "sample_codes", "skinned_prims"]
@@ -26,7 +26,7 @@ class Shapes:
     offsets: Any  # of each shape and inbetween
 
     def weights(self, skin: Any, animation: Any, code: float) -> tuple[Any, Any, Any]:
-        """Weights of shapes and inbetweens, and which ones these are."""
+        """Weights of shapes and inbetweens, and their indices."""
         weights = animation.ComputeBlendShapeWeights(code)
         mapper = skin.GetBlendShapeMapper()
         if mapper is not None and not mapper.IsIdentity():
@@ -50,7 +50,7 @@ class ShownMesh:
 
     @property
     def owner(self) -> Any:
-        """The prim that places the deformed points: the skeleton of what follows joints, else the mesh."""
+        """The prim whose transform applies to deformed points: the skeleton if they follow joints, else the mesh."""
         return self.skeleton.GetPrim() if self.skeleton is not None and self.follows_joints else self.mesh.GetPrim()
 
     def points(self, pxr: Any, code: float, source: Source) -> Float64:
@@ -67,7 +67,7 @@ class ShownMesh:
         return _moved(matrix, np.array(points, np.float64).reshape(-1, 3))
 
     def rest(self, pxr: Any, points: Float64) -> Float64:
-        """Stored points (v,3) in world space, in the bind pose where they are skinned."""
+        """Stored points (v,3) in world space, in the bind pose if they are skinned."""
         return _moved(self.world_from_mesh(pxr), points)
 
     def world_from_mesh(self, pxr: Any) -> Float64:
@@ -79,7 +79,7 @@ class ShownMesh:
         return compose(world, column_matrix(self.skin.GetGeomBindTransform()))
 
     def _deform(self, points: Any, code: float) -> None:
-        """Blend shapes, then the skin, in place."""
+        """Apply blend shapes, then the skin, in place."""
         animation = self.skeleton.GetAnimQuery() if self.skeleton is not None else None
         if self.shapes is not None and animation:
             weights = self.shapes.weights(self.skin, animation, code)
@@ -157,7 +157,7 @@ def _shapes(pxr: Any, prim: Any, skin: Any | None) -> Shapes | None:
 
 
 def sample_codes(pxr: Any, meshes: list[ShownMesh]) -> list[float]:
-    """All time codes at which something that moves the meshes has a sample."""
+    """All time codes with a sample of points, joints, blend shapes or transforms of the meshes."""
     codes: set[float] = set()
     for shown in meshes:
         codes.update(shown.mesh.GetPointsAttr().GetTimeSamples())

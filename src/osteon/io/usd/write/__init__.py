@@ -1,1 +1,1 @@
-"""USD out: skinned models and mesh sequences (`model`)."""
+"""Writing skinned models and mesh sequences as USD stages."""

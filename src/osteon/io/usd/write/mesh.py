@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.asset import Asset, CornerNormals, Image, Material
 from osteon.core.mesh import Mesh
-from osteon.io.meshes.corner_normals import single_normals
-from osteon.io.meshes.polygons import join_polygons
+from osteon.io.meshes.mesh import join_polygons, single_normals
 from osteon.io.usd.joints import distinct_identifiers
 
 __all__ = ["NormalLayout", "define_materials", "define_mesh", "extent_of", "normal_layout", "set_samples", "vectors"]
 
-#: The input of the surface that a picture feeds, and the channels it takes.
+#: The inputs of the surface that a texture is connected to, and the channels that it uses.
 TEXTURE_INPUTS = {
     "base_color": (("diffuseColor", "rgb"),),
     "metallic_roughness": (("roughness", "g"), ("metallic", "b")),
@@ -26,7 +25,7 @@ TEXTURE_INPUTS = {
     "occlusion": (("occlusion", "r"),),
     "emissive": (("emissiveColor", "rgb"),),
 }
-COLORED = ("base_color", "emissive")  # pictures of colours; the others hold numbers
+COLORED = ("base_color", "emissive")  # textures with colours; the others have linear data
 
 
 def vectors(pxr: Any, values: NDArray[Any]) -> Any:
@@ -40,7 +39,7 @@ def extent_of(pxr: Any, points: FloatArray) -> Any:
 
 
 def set_samples(pxr: Any, attribute: Any, codes: Float64, values: Iterable[Any]) -> None:
-    """A time sample for each code, straight into the layer: a stage would look around after each of them."""
+    """Write a time sample for each code directly to the layer: a stage would process changes after each of them."""
     layer, path = attribute.GetStage().GetRootLayer(), attribute.GetPath()
     with pxr.Sdf.ChangeBlock():
         for code, value in zip(codes.tolist(), values, strict=True):
@@ -48,7 +47,7 @@ def set_samples(pxr: Any, attribute: Any, codes: Float64, values: Iterable[Any])
 
 
 def define_mesh(pxr: Any, stage: Any, where: str, faces: Int32, asset: Asset, rest: Float32) -> Any:
-    """The Mesh prim at `where` with its polygons, UVs and colours, in the rest pose."""
+    """Define a Mesh prim at `where` with polygons, UVs and colours, in the rest pose."""
     mesh = pxr.UsdGeom.Mesh.Define(stage, where)
     sizes, mask = join_polygons(faces, asset)
     ints = pxr.Vt.IntArray.FromNumpy
@@ -75,7 +74,7 @@ def define_mesh(pxr: Any, stage: Any, where: str, faces: Int32, asset: Asset, re
 
 @dataclass(frozen=True, slots=True)
 class NormalLayout:
-    """Which normal of a mesh stands where in the file."""
+    """The normal of the mesh for each one in the file."""
 
     interpolation: Literal["vertex", "faceVarying"]
     normals: Int32  # (v,) or (c,)
@@ -85,14 +84,14 @@ class NormalLayout:
         return self.interpolation == "vertex"
 
     def define(self, pxr: Any, mesh: Any, values: FloatArray) -> Any:
-        """The attribute of normals (n,3) of the mesh."""
+        """Define the attribute of normals (n,3) of a mesh."""
         attribute = mesh.CreateNormalsAttr(vectors(pxr, values[self.normals]))
         mesh.SetNormalsInterpolation(self.interpolation)
         return attribute
 
 
 def normal_layout(mesh: Mesh, own: CornerNormals | None) -> NormalLayout:
-    """By vertex where each has one normal; by corner of the polygons where a hard edge gives it several."""
+    """Per vertex if each has one normal; per corner of the polygons if vertices have several at hard edges."""
     shaded = replace(mesh, asset=replace(mesh.asset, normals=own))
     if own is None or single_normals(mesh.faces, own):
         return NormalLayout("vertex", shaded.normal_of_vertex)
@@ -101,7 +100,7 @@ def normal_layout(mesh: Mesh, own: CornerNormals | None) -> NormalLayout:
 
 
 def define_materials(pxr: Any, stage: Any, mesh: Any, faces: Int32, asset: Asset, pictures: dict[Image, str]) -> None:
-    """Materials beside the mesh, bound to it, or to a subset of its polygons where there are several."""
+    """Define materials beside the mesh, bound to it, or to subsets of its polygons if there are several."""
     if asset.triangle_material is None or not asset.materials:
         return
     shade, scope = pxr.UsdShade, mesh.GetPath().GetParentPath().AppendChild("Materials")
@@ -143,7 +142,7 @@ def _define_material(pxr: Any, stage: Any, where: Any, material: Material, names
 def _define_textures(
     pxr: Any, stage: Any, where: Any, surface: Any, material: Material, names: dict[Image, str]
 ) -> None:
-    """A reader of `st`, and a texture for each picture that feeds the inputs of the surface."""
+    """Define a reader of `st`, and textures that are connected to the inputs of the surface."""
     types, shade = pxr.Sdf.ValueTypeNames, pxr.UsdShade
     reader = shade.Shader.Define(stage, where.AppendChild("Coordinates"))
     reader.CreateIdAttr("UsdPrimvarReader_float2")
@@ -158,7 +157,7 @@ def _define_textures(
         texture.CreateInput("sourceColorSpace", types.Token).Set("sRGB" if role in COLORED else "raw")
         for side in ("wrapS", "wrapT"):
             texture.CreateInput(side, types.Token).Set("repeat")
-        if role == "normal":  # a picture holds 0 … 1, a normal -1 … 1
+        if role == "normal":  # from 0 … 1 in an image to -1 … 1
             texture.CreateInput("scale", types.Float4).Set(pxr.Gf.Vec4f(2, 2, 2, 1))
             texture.CreateInput("bias", types.Float4).Set(pxr.Gf.Vec4f(-1, -1, -1, 0))
         elif role in factors:

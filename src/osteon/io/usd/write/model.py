@@ -1,4 +1,4 @@
-"""USD out: a skinned model by UsdSkel, or a sequence as a mesh whose points have time samples."""
+"""Writing USD: a skinned model by UsdSkel, or a sequence as a mesh whose points have time samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.options import SaveOptions
-from osteon.io.formats.timeline import frame_times
+from osteon.io.load.clips import frame_times
 from osteon.io.metadata.baked import baked_model, column_entry, stock_model, tables_of, without_normals
 from osteon.io.usd.joints import JointTracks, build_joints, distinct_identifiers, joint_influences
 from osteon.io.usd.metadata import CLASSIC, SKINNING_METHODS, pack_metadata, store_arrays, write_metadata
@@ -22,11 +22,11 @@ from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, n
 
 __all__ = ["write_usd", "write_usd_sequence"]
 
-BLOCK = 64  # frames that are posed at once to find how far they reach
+BLOCK = 64  # frames that are posed at once for their extents
 
 
 def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
-    """The model as a SkelRoot; `read_usd_model` gives it back."""
+    """Write the model as a SkelRoot; `read_usd_model` returns it."""
     pxr = load_pxr(path)
     shaded, layout = options.normals and not model.asset.faceted, normal_layout(model.mesh, model.asset.normals)
     # A blend shape has one normal offset per vertex.
@@ -64,7 +64,7 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
 
 
 def write_usd_sequence(path: Path, sequence: MeshSequence) -> None:
-    """The sequence as a Mesh whose points have a time sample a frame; `read_usd` gives it back."""
+    """Write the sequence as a Mesh whose points have one time sample per frame; `read_usd` returns it."""
     pxr = load_pxr(path)
     codes = frame_times(sequence.clips, sequence.clips[0].fps)
     stage = _new_stage(pxr, sequence.clips, codes)
@@ -83,7 +83,7 @@ def write_usd_sequence(path: Path, sequence: MeshSequence) -> None:
 
 
 def _new_stage(pxr: Any, clips: tuple[Clip, ...], codes: Float64) -> Any:
-    """An empty stage in memory with its units and its time line."""
+    """An empty stage in memory with its units and its timeline."""
     stage = pxr.Usd.Stage.CreateInMemory()
     pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.y)
     pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
@@ -133,14 +133,14 @@ def _define_animation(
     animation = pxr.UsdSkel.Animation.Define(stage, f"{where}/Skeleton/Animation")
     animation.CreateJointsAttr(pxr.Vt.TokenArray(list(joints.paths)))
     halves, quaternions = pxr.Vt.Vec3hArray.FromNumpy, pxr.Vt.QuatfArray.FromNumpy
-    sizes = [halves(np.ascontiguousarray(scales)) for scales in joints.scales]
-    places = (vectors(pxr, translations) for translations in joints.translations)
-    turns = (quaternions(np.ascontiguousarray(rotations)) for rotations in joints.rotations)
-    set_samples(pxr, animation.CreateTranslationsAttr(), codes, places)
-    set_samples(pxr, animation.CreateRotationsAttr(), codes, turns)
-    scales = animation.CreateScalesAttr(sizes[0])
+    translations = (vectors(pxr, frame) for frame in joints.translations)
+    rotations = (quaternions(np.ascontiguousarray(frame)) for frame in joints.rotations)
+    scales = [halves(np.ascontiguousarray(frame)) for frame in joints.scales]
+    set_samples(pxr, animation.CreateTranslationsAttr(), codes, translations)
+    set_samples(pxr, animation.CreateRotationsAttr(), codes, rotations)
+    scales_attribute = animation.CreateScalesAttr(scales[0])
     if (joints.scales != joints.scales[:1]).any():
-        set_samples(pxr, scales, codes, sizes)
+        set_samples(pxr, scales_attribute, codes, scales)
     if model.corrections is not None and model.n_columns:
         animation.CreateBlendShapesAttr(pxr.Vt.TokenArray(_shape_names(model.n_columns)))
         floats = pxr.Vt.FloatArray.FromNumpy
@@ -149,7 +149,7 @@ def _define_animation(
 
 
 def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel) -> None:
-    """A blend shape for each column of the corrections."""
+    """Define a blend shape for each column of the corrections."""
     if model.corrections is None or not model.n_columns:
         return
     names, targets = _shape_names(model.n_columns), []
@@ -157,8 +157,8 @@ def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel) -> None
         shape = pxr.UsdSkel.BlendShape.Define(stage, mesh.GetPath().AppendChild(name))
         shape.CreateOffsetsAttr(vectors(pxr, model.corrections.basis[r]))
         if model.corrections.normal_basis is not None:
-            turned = model.corrections.normal_basis[r][model.mesh.normal_of_vertex]
-            shape.CreateNormalOffsetsAttr(vectors(pxr, turned))
+            offsets = model.corrections.normal_basis[r][model.mesh.normal_of_vertex]
+            shape.CreateNormalOffsetsAttr(vectors(pxr, offsets))
         targets.append(shape.GetPath())
     binding = pxr.UsdSkel.BindingAPI(mesh.GetPrim())
     binding.CreateBlendShapesAttr(pxr.Vt.TokenArray(names))
@@ -166,7 +166,7 @@ def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel) -> None
 
 
 def _set_normals(pxr: Any, mesh: Any, sequence: MeshSequence, codes: Float64) -> None:
-    """Authored normals of the rest pose, and where they go with the surface in every frame."""
+    """Write authored normals in the rest pose, and rotated with the surface in every frame."""
     own = sequence.asset.normals
     if own is None:
         return
@@ -179,7 +179,7 @@ def _set_normals(pxr: Any, mesh: Any, sequence: MeshSequence, codes: Float64) ->
 
 
 def _set_extents(pxr: Any, root: Any, model: SkinnedModel, codes: Float64) -> None:
-    """How far the posed mesh reaches in each frame; players cull by it."""
+    """Write the extent of the posed mesh in each frame, which players use for culling."""
     from osteon.deform.pose import pose_frames
 
     blocks = range(0, model.n_frames, BLOCK)

@@ -48,7 +48,7 @@ export class EigenskinPosing {
     this.store = services.store;
     this.canvas = services.canvas;
     this.screen = new Screen(this.engine);
-    this.layer = draw("svg", { class: "handles", role: "group", "aria-label": "Joints to turn" });
+    this.layer = draw("svg", { class: "handles", role: "group", "aria-label": "Movable joints" });
     const home = draw("g");
     this.layer.append(home);
     this.handles = new Handles(home, this.screen);

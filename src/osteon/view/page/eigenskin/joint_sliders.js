@@ -1,10 +1,10 @@
 /**
  * The sliders of the joints of a model. Each has an axis in the rest pose and a range of degrees. The ranges are the
  * limits stored with its poses; for other joints, the settings that the tables of EigenSkin cover: a hinge by its axis, other
- * joints by the axes of the scene. Angles of a joint with several ways are parts of one rotation vector along their axes.
+ * joints by the axes of the scene. Angles of a joint with several sliders are parts of one rotation vector along their axes.
  *
  * @typedef {{joint: number, name: string, axis: number[], low: number, high: number, siblings: JointSlider[]}} JointSlider
- *   in degrees; `siblings` are all jointSliders of the joint
+ *   in degrees; `siblings` are all sliders of the joint
  */
 import { Quaternion, Vector3 } from "three";
 import { driverTables, hingeAngle, rotationVector } from "../engine/displacements/joint_rbf.js";

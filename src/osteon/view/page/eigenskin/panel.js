@@ -51,7 +51,7 @@ function buildBody(store, eigenskin, act, home) {
   const view = choice("Show", VIEWS, (value) => store.set({ eigenskinView: value }));
   view.element.classList.add("thirds");
   const count = slider(
-    { label: "Eigendisplacements a joint", text: (n) => `${n} of ${eigenskin.most}` },
+    { label: "Eigendisplacements per joint", text: (n) => `${n} of ${eigenskin.most}` },
     (n) => store.set({ eigenskinCount: n }),
   );
   const figures = figuresBox(store, eigenskin);
@@ -103,7 +103,7 @@ export function poseBox(eigenskin) {
   const [back, on] = [iconButton("back", "Pose before", () => step(-1)), iconButton("forward", "Next pose", () => step(1))];
   const field = make("div", { class: "field" }, make("label", { for: id }, "Pose"), make("div", { class: "row tight pose-row" }, input, back, on));
   const none = emptyState(
-    "No poses came with this character, so there is no truth to hold it against. Give their folder: ",
+    "This character has no stored poses, so there is no ground truth to compare it with. Name their folder: ",
     ["osteon view hand.glb poses/"],
     ".",
   );
@@ -122,7 +122,7 @@ export function poseBox(eigenskin) {
     on.disabled = known === pack.poses.length - 1;
     show(input.querySelector(`[value="${BY_HAND}"]`), known === BY_HAND);
     input.value = String(known);
-    say(note, some && known < 0 ? `The truth is known in the ${pack.poses.length} poses of the list.` : "");
+    say(note, some && known < 0 ? `The ground truth is known for the ${pack.poses.length} poses of the list.` : "");
   };
   return { element, sync };
 }
@@ -210,7 +210,7 @@ const NO_ERROR = { rms: 0, worst: 0 };
 
 /** RMS by the number of eigendisplacements. @param {import("../ui/store.js").Store} store */
 export function countPlot(store, eigenskin) {
-  const plot = curve({ x: "eigendisplacements a joint", y: "RMS, % of the diagonal" }, (n) => store.set({ eigenskinCount: n }));
+  const plot = curve({ x: "eigendisplacements per joint", y: "RMS, % of the diagonal" }, (n) => store.set({ eigenskinCount: n }));
   const element = make("figure", {}, plot.element);
   let drawn = null;
   const sync = () => {

@@ -110,7 +110,7 @@ function wordsOf(state, { supports, painted, pack }) {
   for (const one of painted()) supports.reach(one).forEach((far, v) => (counts[v] += Number(far > 0)));
   const part = (least) => share(counts.filter((n) => n >= least).length / counts.length);
   if (state.eigenskinDriver >= 0) return `Moves ${part(1)} of the vertices.`;
-  return `${part(1)} of the vertices lie in supports, ${part(2)} in two or more; stripes are of the two that move most.`;
+  return `${part(1)} of the vertices are in supports, ${part(2)} in two or more; stripes show the two with the largest displacements.`;
 }
 
 /** Colours of supports and of eigendisplacements, for the vertices of a model. */

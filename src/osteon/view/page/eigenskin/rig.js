@@ -45,14 +45,14 @@ export function placedPoints(rig, placed) {
  * @param {import("./joint_sliders.js").JointSlider[]} jointSliders @param {import("./joint_poses.js").JointPose} pose
  */
 export function pulled(rig, jointSliders, pose, placed, point, target, points) {
-  const joint = rig.above[point];
+  const joint = rig.parents[point];
   const siblings = jointSliders.filter((jointSlider) => jointSlider.joint === joint);
   if (!siblings.length) return null;
   const pivot = placed.places[joint];
   const from = new Vector3().fromArray(points, 3 * point).sub(pivot);
   const to = new Vector3(...target).sub(pivot);
   if (!(from.length() > 0) || !(to.length() > 0)) return null;
-  const up = rig.above[joint];
+  const up = rig.parents[joint];
   const above = up < 0 ? new Quaternion() : placed.frames[up];
   if (siblings.length === 1) return hinged(siblings[0], pose, new Vector3(...siblings[0].axis).applyQuaternion(above), from, to);
   const by = new Quaternion().setFromUnitVectors(from.normalize(), to.normalize());

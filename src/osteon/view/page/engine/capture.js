@@ -1,6 +1,6 @@
 // Images of the view as files: at any size, with or without background.
 
-/** Backgrounds from whose two pictures the opacity of each pixel is found. */
+/** Two backgrounds; the opacity of each pixel follows from both images. */
 const [BLACK, WHITE] = [0x000000, 0xffffff];
 
 /**

@@ -1,4 +1,4 @@
-// A mesh on the graphics card that moves as its source does: textures, buffers and materials. Playing changes only uniforms.
+// A mesh on the graphics card that plays its source: textures, buffers and materials. Playing changes only uniforms.
 import * as THREE from "three";
 import { boneColors, heatTable, PALETTE_SIZE, weightTable } from "./colors.js";
 import { ErrorMeter } from "./errors.js";

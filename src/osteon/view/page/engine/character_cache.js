@@ -1,5 +1,5 @@
-// Characters of one source that stay on the graphics card: one takes the place of another without a pause, and the
-// frames of the source are there once.
+// Caches characters of one source on the graphics card, so that they can be swapped without a pause; they share the frames
+// of the source.
 import { middleOf } from "./geometry.js";
 import { characterOf } from "./skinned_character.js";
 import { sourceTextures } from "./source_texture.js";

@@ -1,4 +1,4 @@
-// Time: which clip plays, where in it, how fast. Frames are counted over all clips.
+// The clock: the current clip and the time in it. Frames are counted over all clips.
 import { momentInClip } from "./pose.js";
 
 export class Clock {

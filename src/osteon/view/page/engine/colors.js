@@ -1,4 +1,4 @@
-// Colours that mean something: the same scales and the same order as in Osteon's reports, chosen in OKLab.
+// Data colours: the same scales and the same order as in the reports of Osteon, chosen in OKLab.
 // Based on: B. Ottosson, A perceptual color space for image processing, 2020.
 
 /** Lightness, chroma and hue (degrees) of the heat scale from no error to the maximum; it only ever gets darker. */

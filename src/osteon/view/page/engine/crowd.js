@@ -1,4 +1,4 @@
-// A crowd: many instances of one or several characters, each at its own place and time, one draw a character.
+// A crowd: many instances of one or several characters, each at its own place and time, one draw call per character.
 import * as THREE from "three";
 import { crowdShadowMesh } from "./ground.js";
 import { crowdMaterial, instancedMesh, instanceVectors, releaseInstances } from "./instances.js";

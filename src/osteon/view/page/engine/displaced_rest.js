@@ -2,8 +2,8 @@
 // and its rest normal. A vertex is shaded several times per picture, for its shadow, for each view and for each triangle
 // that shares it; so it reads two texels instead of a row of columns. The code is that of the displacement itself.
 //
-// Notes, software rasteriser, five eigendisplacements per joint: without this a picture of the built-in hand, 8.4 columns per
-// vertex, took 1.3 to 1.5 times that of the skin alone.
+// Notes, software rasteriser, five eigendisplacements per joint: without this a picture of the built-in hand, 8.4 columns
+// per vertex, took 1.3 to 1.5 times that of the skin alone.
 import * as THREE from "three";
 import { displacementsOf } from "./displacements/index.js";
 

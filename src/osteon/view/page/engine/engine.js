@@ -352,7 +352,7 @@ export class Engine {
     this.refresh();
   }
 
-  /** Frames it anew after the aspect changed, unless the user has moved the camera. */
+  /** Frames the scene again after the aspect changed, unless the user has moved the camera. */
   fitIfNew() {
     if (this.fitted !== this.aspect && !this.orbitCamera.touched) this.fit();
   }

@@ -122,7 +122,7 @@ export function poseAttributes(pack, vertex, center) {
   };
 }
 
-/** Bones and weights, four slots an attribute. */
+/** Bones and weights, four slots per attribute. */
 function slotAttributes({ arrays, influences }, vertex) {
   const { bones, weights } = arrays;
   const slots = (source, Type, from) => gathered(source, SLOTS, vertex, Type, from, 4);

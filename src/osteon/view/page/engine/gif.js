@@ -1,4 +1,4 @@
-// Pictures as an animated GIF: one palette of 256 colours for all of them, found by median cut, and LZW.
+// Writes an animated GIF: one palette of 256 colours for all images, by median cut, and LZW.
 // Based on: P. Heckbert, Color Image Quantization for Frame Buffer Display, 1982; GIF89a specification, appendix F.
 
 const COLORS = 256;

@@ -1,4 +1,4 @@
-// The ground: a quiet grid that fades out, and a soft shadow drawn from below the character.
+// The ground: a grid that fades out, and a soft shadow drawn from below the character.
 import * as THREE from "three";
 import { materialOf, shadowFragment, shadowVertex } from "./mesh_shader.js";
 

@@ -3,15 +3,15 @@
 import { lightOf } from "./light.js";
 
 /**
- * @param {ArrayBuffer} buffer @returns {{width: number, height: number, pixels: Uint8Array}} four bytes a pixel
+ * @param {ArrayBuffer} buffer @returns {{width: number, height: number, pixels: Uint8Array}} four bytes per pixel
  */
 export function readHdr(buffer) {
   const bytes = new Uint8Array(buffer);
   const head = new TextDecoder("latin1").decode(bytes.subarray(0, 4096));
   const size = /\n-Y (\d+) \+X (\d+)\n/.exec(head);
-  if (!head.startsWith("#?") || !size) throw new Error("This is no Radiance picture (.hdr) whose rows go from top to bottom.");
+  if (!head.startsWith("#?") || !size) throw new Error("This is not a Radiance image (.hdr) with rows from top to bottom.");
   const [height, width] = [Number(size[1]), Number(size[2])];
-  if (!(width > 0 && height > 0 && width * height <= 1 << 27)) throw new Error(`The .hdr says ${width} x ${height} pixels.`);
+  if (!(width > 0 && height > 0 && width * height <= 1 << 27)) throw new Error(`The .hdr has ${width} x ${height} pixels, too many.`);
   const pixels = new Uint8Array(4 * width * height);
   let at = size.index + size[0].length;
   for (let row = 0; row < height; row++) {
@@ -27,7 +27,7 @@ function readRuns(bytes, at, line, width) {
   for (let channel = 0; channel < 4; channel++) {
     for (let x = 0; x < width; ) {
       const count = bytes[at++];
-      if (count === undefined) throw new Error("The .hdr is cut off.");
+      if (count === undefined) throw new Error("The .hdr is truncated.");
       const same = count > 128;
       const stop = Math.min(width, x + (same ? count - 128 : count));
       if (stop === x) throw new Error("The .hdr is damaged: a run has no pixels.");
@@ -39,7 +39,7 @@ function readRuns(bytes, at, line, width) {
 }
 
 function readPlain(bytes, at, line) {
-  if (at + line.length > bytes.length) throw new Error("The .hdr is cut off.");
+  if (at + line.length > bytes.length) throw new Error("The .hdr is truncated.");
   line.set(bytes.subarray(at, at + line.length));
   return at + line.length;
 }

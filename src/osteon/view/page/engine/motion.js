@@ -1,7 +1,7 @@
 // The motion of a character: the boxes of its frames, a smooth path of its middle, and points that the camera frames.
 import { posePositions, sourcePositions, wholeFrame } from "./pose.js";
 
-/** Vertices times frames that are posed to find out. */
+/** Vertices times frames that are posed. */
 const BUDGET = 40_000;
 const MOST_VERTICES = 240;
 const MOST_FRAMES = 600;

@@ -5,12 +5,12 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 const FIELD_OF_VIEW = 30; // degrees, from top to bottom
 /** Part of the picture that may be filled. */
 const FILLED = 0.86;
-/** From where a character is seen at first: three-quarter view, a little from above. */
+/** Default direction of a character: three-quarter view, slightly from above. */
 const DIRECTION = new THREE.Vector3(0.62, 0.3, 0.72).normalize();
-/** From where a flat drawing is seen. */
+/** Default direction of a flat drawing. */
 const FRONT = new THREE.Vector3(0, 0.03, 1).normalize();
 const CROWD_DIRECTION = new THREE.Vector3(0.34, 0.56, 0.76).normalize();
-/** Steepness at which orbiting stops, radians from straight down. */
+/** Largest polar angle of the camera, radians. */
 const LOWEST = 0.5 * Math.PI - 0.02;
 
 /**

@@ -57,7 +57,7 @@ export function readPack(buffer) {
   return { ...pack, coarse: (header.coarse ?? []).map((own, number) => coarsePack(pack, own, number)) };
 }
 
-/** Levels with their arrays, one entry a clip. */
+/** Levels with their arrays, one entry per clip. */
 function readLevels({ clips, ...rest }, arrays) {
   const part = (owner, names) => Object.fromEntries(names.map((name) => [name, arrays[`levels.${owner}.${name}`]]));
   const read = (clip, i) => ({

@@ -28,7 +28,7 @@ function isRecord(value) {
 export function checkPack(header) {
   const { kind } = header;
   const rules = Object.entries(SCHEMA.header).filter(([, rule]) => rule.in.includes(kind));
-  if (!rules.length) throw new Error(`The model is of the kind ${kind}, which this page does not know; reload the page.`);
+  if (!rules.length) throw new Error(`The model is of the kind ${kind}, which this page does not support; reload the page.`);
   checkRecord("description", Object.fromEntries(rules.map(([key, rule]) => [key, rule.type])), header);
   checkPresence(kind, Object.keys(header.arrays));
   const counts = new Map();
@@ -67,7 +67,7 @@ function ruleOf(name) {
 function checkArray(kind, name, { dtype, shape }, counts) {
   const { rule, owner } = ruleOf(name);
   if (![...(rule.in ?? []), ...(rule.may ?? [])].includes(kind)) {
-    throw new Error(`The model has the array ${name}, which this page does not know; reload the page.`);
+    throw new Error(`The model has the array ${name}, which this page does not support; reload the page.`);
   }
   if (rule.dtype !== "any" && rule.dtype !== dtype) throw new Error(`The model's array ${name} is ${dtype}, not ${rule.dtype}.`);
   if (!rule.shape) return;
@@ -101,7 +101,7 @@ function checkRecord(name, keys, value) {
   const plain = (key) => key.replace(/\?$/, "");
   const known = Object.keys(keys).map(plain);
   const strange = Object.keys(value).find((key) => !known.includes(key));
-  if (strange) throw new Error(`The model's ${name} has ${strange}, which this page does not know; reload the page.`);
+  if (strange) throw new Error(`The model's ${name} has ${strange}, which this page does not support; reload the page.`);
   for (const [key, expected] of Object.entries(keys)) {
     if (plain(key) in value) checkType(`${name}.${plain(key)}`, expected, value[plain(key)]);
     else if (plain(key) === key) throw new Error(`The model's ${name} has no ${key}.`);

@@ -1,4 +1,4 @@
-// Which vertex is under a point of the picture: triangles are drawn as numbers into a single pixel.
+// Picks the vertex at a point of the picture: triangles are drawn as numbers into a single pixel.
 import * as THREE from "three";
 import { pickFragment, pickVertex } from "./mesh_shader.js";
 import { SLOTS } from "./pack.js";

@@ -5,7 +5,7 @@ import { columnsAt } from "./displacements/index.js";
 import { sourceInto } from "./pack.js";
 
 /**
- * @typedef {{first: number, second: number, between: number}} Moment  Two frames and how far from one to the other.
+ * @typedef {{first: number, second: number, between: number}} Moment  Two frames and the interpolation weight of the second.
  * @typedef {import("./pack.js").Pack} Pack
  */
 

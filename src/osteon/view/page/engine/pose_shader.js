@@ -1,4 +1,4 @@
-// Where a character is at a moment, in GLSL: posed by its skin, or as its source has it.
+// Positions of a character at a moment, in GLSL: posed by its skin, or those of its source.
 import { deformerOf } from "./deformers/index.js";
 import { displacementsOf } from "./displacements/index.js";
 import { levelChunk } from "./levels/level_shader.js";

@@ -4,7 +4,7 @@ import { addNormals, sourcePositions, wholeFrame } from "./pose.js";
 import { fillFrame } from "./source_texture.js";
 import { checkFits, FLOAT4, lasting, makeTiles } from "./tiles.js";
 
-/** Arrays that a posed mesh takes over from the model as they are. */
+/** Arrays that a posed mesh shares with the model. */
 const KEPT = /^(rest|faces|normals|smooth_with|colors|uvs|triangle_material|image_\d+)$/;
 /** Frame of the source that each role shows. @type {Record<string, number>} */
 const FRAME = { result: 0, source: 1 };

@@ -1,5 +1,5 @@
-// A model's skeleton over its mesh, seen through it: a bone from each joint to each of its children, a joint as a disc.
-// Both ends of a bone go with their own joints, so that joints that slide stay joined. Sizes are pixels on the screen.
+// The skeleton of a model, drawn over its mesh: a bone from each joint to each of its children, a joint as a disc.
+// Both ends of a bone move with their own joints, so that translated joints stay connected. Sizes are pixels on the screen.
 // At a level the bones that are computed are bold, and those that follow thin and faint.
 import * as THREE from "three";
 import { materialOf } from "./mesh_shader.js";

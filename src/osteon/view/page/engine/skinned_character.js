@@ -1,4 +1,4 @@
-// One model on the graphics card: a mesh that its bones move, with its source beside it where that is known.
+// A skinned model on the graphics card, with its source if that is known.
 import { Character } from "./character.js";
 import { deformerOf, paletteTexels, paletteTexture } from "./deformers/index.js";
 import { canDisplaceOnce, DisplacedRest } from "./displaced_rest.js";
@@ -74,7 +74,7 @@ export class SkinnedCharacter extends Character {
   }
 
   get poseTextures() {
-    return [...this.skinTextureNames, ...(this.pack.levels ? ["levelBones", "levelLeads"] : [])];
+    return [...this.skinTextureNames, ...(this.pack.levels ? ["levelBones", "levelFollows"] : [])];
   }
 
   /** Made when they are first looked at; null where the model has none. @returns {CharacterLevels|null} */

@@ -1,4 +1,4 @@
-// Source frames in a texture: a position, and beside it the normal folded onto an octahedron.
+// Source frames in a texture: a position, and the normal in octahedral encoding.
 import { addNormals, sourcePositions, wholeFrame } from "./pose.js";
 import { checkFits, FLOAT4, makeTiles, SHORT4 } from "./tiles.js";
 

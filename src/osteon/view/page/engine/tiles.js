@@ -1,7 +1,7 @@
 // Long lists of numbers in float textures: texel i is at (i mod width, i / width). Shaders read them by texelFetch.
 import * as THREE from "three";
 
-/** Texels a row at most; a power of two, so that shaders need no division. */
+/** Texels per row at most; a power of two, so that shaders need no division. */
 const MAX_WIDTH = 4096;
 
 /**

@@ -36,23 +36,23 @@ export function restPose(rig) {
  * where that bone begins. At a root everything moves there.
  */
 export function turnTowards(rig, pose, joint, target) {
-  const up = rig.above[joint];
+  const up = rig.parents[joint];
   if (up < 0) return shift(rig, pose, joint, target);
   const pivot = pointAt(pose.joints, up);
   const from = pointAt(pose.joints, joint).sub(pivot);
   const to = new Vector3(...target).sub(pivot);
   if (!(to.length() > 0) || !(from.length() > 0)) return pose;
-  if (rig.rigid) return swing(rig, pose, up, between(from, to), pivot, rig.boneAbove[up]);
+  if (rig.rigid) return swing(rig, pose, up, between(from, to), pivot, rig.parentBone[up]);
   return swing(rig, pose, joint, between(from, to), pivot);
 }
 
 /** Moves a joint to a point; the bone above it changes its length, all descendants move along. */
 export function shift(rig, pose, joint, target) {
   const by = new Vector3(...target).sub(pointAt(pose.joints, joint));
-  const up = rig.above[joint];
+  const up = rig.parents[joint];
   if (up >= 0) {
     const along = new Vector3(...target).sub(pointAt(pose.joints, up));
-    if (along.length() < SHORTEST * restLength(rig, rig.boneAbove[joint])) return pose;
+    if (along.length() < SHORTEST * restLength(rig, rig.parentBone[joint])) return pose;
   }
   const joints = pose.joints.slice();
   for (const j of rig.branch[joint])
@@ -64,8 +64,8 @@ export function shift(rig, pose, joint, target) {
 
 /** Moves a joint to a point by rotating the two bones above it, which keep their lengths and their bending side. */
 export function reachFor(rig, pose, joint, target) {
-  const middle = rig.above[joint];
-  const base = middle < 0 ? -1 : rig.above[middle];
+  const middle = rig.parents[joint];
+  const base = middle < 0 ? -1 : rig.parents[middle];
   if (base < 0) return turnTowards(rig, pose, joint, target);
   const [a, b, c] = [base, middle, joint].map((j) => pointAt(pose.joints, j));
   const [upper, lower] = [b.distanceTo(a), c.distanceTo(b)];
@@ -90,8 +90,8 @@ export function twistBone(rig, pose, bone, angle) {
   const axis = pointAt(pose.joints, far).sub(pointAt(pose.joints, near)).normalize();
   const by = new Quaternion().setFromAxisAngle(axis, angle - pose.twist[bone]);
   const twist = changed(pose.twist, bone, angle);
-  if (rig.rigid) return { ...swing(rig, pose, near, by, pointAt(pose.joints, near), rig.boneAbove[near]), twist };
-  const below = rig.boneAbove[far] === bone ? swing(rig, pose, far, by, pointAt(pose.joints, far), bone) : pose;
+  if (rig.rigid) return { ...swing(rig, pose, near, by, pointAt(pose.joints, near), rig.parentBone[near]), twist };
+  const below = rig.parentBone[far] === bone ? swing(rig, pose, far, by, pointAt(pose.joints, far), bone) : pose;
   return { ...below, twist };
 }
 
@@ -155,7 +155,7 @@ function swing(rig, pose, joint, by, pivot, except = -1) {
       .applyQuaternion(by)
       .add(pivot)
       .toArray(joints, 3 * j);
-    const bone = rig.boneAbove[j];
+    const bone = rig.parentBone[j];
     if (bone >= 0 && bone !== except)
       rotationOf(turns, bone)
         .premultiply(by)

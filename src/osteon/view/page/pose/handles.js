@@ -1,6 +1,6 @@
 /**
- * Joints, bones, control lines and pins over the mesh, as elements: seen through it, of one size on the screen, and
- * within reach of a pointer, a finger, Tab and readers. With two views each thing is there twice; Tab finds the first.
+ * Joints, bones, control lines and pins over the mesh, as elements of constant size that work with a mouse, touch, the
+ * keyboard and screen readers. With two views each thing has two elements; Tab goes to the first.
  *
  * @typedef {{kind: "joint" | "bone" | "line" | "end" | "pin", index: number, end?: number}} Thing
  * @typedef {SVGElement & {thing: Thing}} Handle

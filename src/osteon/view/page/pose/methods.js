@@ -1,4 +1,4 @@
-/** How a mesh is posed: by the skin of a model, by simplex transformations, or by blended bones; and which is shown where. */
+/** Posing methods: the skin of a model, simplex transformations, or blended bones; and the views that show them. */
 
 export const METHOD_NAMES = { skin: "Skin", simplex: "Simplex", ssd: "SSD" };
 

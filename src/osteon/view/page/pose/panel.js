@@ -24,11 +24,11 @@ const DRAGS = [
   ["reach", "Reach"],
 ];
 const DRAG_WORDS = {
-  turn: "The bone above turns, lengths stay. Alt stretches.",
-  stretch: "The joint goes where you put it; the bone above it changes its length.",
-  reach: "The two bones above bend to bring the joint there.",
+  turn: "Rotates the parent bone and keeps lengths. Alt stretches.",
+  stretch: "Moves the joint; its parent bone changes its length.",
+  reach: "Bends the two parent bones to reach the point.",
 };
-const RIGID_WORDS = { ...DRAG_WORDS, turn: "The joint above turns with all below it." };
+const RIGID_WORDS = { ...DRAG_WORDS, turn: "Rotates the parent joint with all its descendants." };
 
 /**
  * @param {import("../ui/store.js").Store} store
@@ -246,7 +246,7 @@ export function saveBox(store, client, posing, act) {
       if (!file) return; // cancelled
       saveFile(file, name);
       posing.saved = posing.pose;
-      act.announce(`${name} is saved where your browser keeps files.`);
+      act.announce(`${name} is saved in the download folder of the browser.`);
     } catch (error) {
       act.fail(error);
     }

@@ -83,7 +83,7 @@ export function segmentList(posing, act) {
 export function resultTable() {
   const heads = [0, 1].map(() => make("th", { scope: "col" }));
   const names = [
-    make("th", { scope: "row" }, "turned over"),
+    make("th", { scope: "row" }, "flipped"),
     make("th", { scope: "row" }),
     make("th", { scope: "row" }, "one pose"),
   ];

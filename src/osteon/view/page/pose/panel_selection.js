@@ -50,7 +50,7 @@ function titleOf({ rig, pose }, { kind, index, end = 0 }) {
 /** The bone that a selection is about: of a joint, the one above it. */
 function boneOf({ rig }, { kind, index }) {
   if (kind === "bone") return index;
-  return kind === "joint" ? rig.boneAbove[index] : -1;
+  return kind === "joint" ? rig.parentBone[index] : -1;
 }
 
 /** Where a point is; typing moves it exactly there. */

@@ -1,4 +1,4 @@
-/** Before a mesh can be posed: its skeleton, or none, and the server's preparations. */
+/** The start of the Pose panel: the skeleton, if any, and the preparation on the server. */
 import { hasSkeleton } from "../engine/skeleton.js";
 import { emptyState } from "../ui/controls.js";
 import { make, say, show } from "../ui/dom.js";
@@ -108,7 +108,7 @@ function whyEmpty(pack, scene, skinned) {
     );
   if (hasSkeleton(pack))
     return emptyState(
-      "Turns the joints of the model; its own skin follows. Drop another skeleton to use that: .tgf, .skel, .json or glTF.",
+      "Poses the joints of the model with its own skin. Drop another skeleton to use that instead: .tgf, .skel, .json or glTF.",
     );
   if (skinned)
     return emptyState(

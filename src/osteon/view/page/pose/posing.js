@@ -1,5 +1,5 @@
 /**
- * Posing the mesh that is shown: the pose as it is edited, its handles over the mesh, and the answers of the server.
+ * Poses the mesh that is shown: the edited pose, its handles over the mesh, and the results of the server.
  * Poses are requested while dragging; one request runs at a time, and the latest counts.
  */
 import { absent } from "../engine/absent.js";

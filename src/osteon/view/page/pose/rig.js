@@ -5,10 +5,10 @@
  * @property {Float64Array} joints (j,3) at rest
  * @property {number[][]} bones (b,2) joints at the ends A and B
  * @property {string[]} names of joints
- * @property {number[]} above (j) the joint nearer to the root, -1 at a root
- * @property {number[]} boneAbove (j) the bone to that joint, -1 at a root
+ * @property {number[]} parents (j) the parent joint, -1 at a root
+ * @property {number[]} parentBone (j) the bone to the parent joint, -1 at a root
  * @property {number[]} far (b) the end away from the root
- * @property {number[][]} branch (j) the joint and all below it
+ * @property {number[][]} branch (j) the joint and all its descendants
  * @property {boolean[]} [movable] (j) whether a joint can be dragged; absent where all can
  * @property {boolean[]} small (j) fingers, toes and other joints whose handles would overlap
  * @property {boolean} rigid of a skin: bones that begin at one joint rotate together, and none changes its length
@@ -18,11 +18,11 @@
 export function makeRig(skeleton, rigid = false) {
   const { joints, bones, names, above } = skeleton ?? { joints: [], bones: [], names: [], above: [] };
   const linking = (j) => bones.findIndex(([a, b]) => (a === j && b === above[j]) || (b === j && a === above[j]));
-  const boneAbove = above.map((up, j) => (up < 0 ? -1 : linking(j)));
-  const far = bones.map(([a, b], i) => (boneAbove[a] === i ? a : b));
-  const hung = { boneAbove, far, branch: branchesOf(above) };
+  const parentBone = above.map((up, j) => (up < 0 ? -1 : linking(j)));
+  const far = bones.map(([a, b], i) => (parentBone[a] === i ? a : b));
+  const hung = { parentBone, far, branch: branchesOf(above) };
   const small = smallJoints(names, joints, above, hung.branch);
-  return { joints: Float64Array.from(joints.flat()), bones, names, above, ...hung, small, rigid };
+  return { joints: Float64Array.from(joints.flat()), bones, names, parents: above, ...hung, small, rigid };
 }
 
 /** Names of fingers and toes in the usual rigs, in camel case or parted by signs. */

@@ -1,4 +1,4 @@
-/** From the mesh to the screen and back. Points are those of the file; the engine's are relative to a center. */
+/** Projects points to the screen and back. Points are in coordinates of the file; those of the engine are relative to a center. */
 import { Vector3 } from "three";
 
 export class Screen {

@@ -25,7 +25,7 @@ class Study {
   async begin() {
     let state;
     if (!(await this.attempt(async () => (state = await this.rater.state())))) {
-      this.page("The study is not there now", [], "Try again", () => this.begin());
+      this.page("The study is not available", [], "Try again", () => this.begin());
     } else if (state.answered) await this.show(state);
     else this.welcome(state);
   }
@@ -38,8 +38,8 @@ class Study {
       "How similar are the two?",
       [
         `You will see ${questions} pairs of animations: an original, and beside it another that is more or less like it.`,
-        "Say for each pair how similar the two are, from 0 to 10. There is no right answer: what counts is what you see.",
-        "You can stop and come back with this browser. Nobody is told who you are.",
+        "Rate for each pair how similar the two are, from 0 to 10. There is no right answer: what counts is what you see.",
+        "You can stop and come back with this browser. Your answers are anonymous.",
       ],
       "Begin",
       () => this.show(state),
@@ -132,11 +132,6 @@ class Study {
     go.focus();
   }
 }
-
-const study = new Study();
-// For tests, and for the console of the browser.
-globalThis.osteonStudy = study;
-study.begin();
 
 /** Two animations in step, seen by one camera from the direction of the question. */
 
@@ -235,3 +230,8 @@ export function buildScale(send) {
     },
   };
 }
+
+const study = new Study();
+// For tests, and for the console of the browser.
+globalThis.osteonStudy = study;
+study.begin();

@@ -9,7 +9,7 @@ export class Refusal extends Error {
 }
 
 const KEY = "osteon-study-rater";
-const LOST = "The server does not answer. Your answers so far are stored; try again in a while.";
+const LOST = "The server does not answer. Your answers so far are stored; try again later.";
 /** Number of cached animations. */
 const KEPT = 6;
 

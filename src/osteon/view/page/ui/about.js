@@ -32,7 +32,7 @@ export function buildAbout(store) {
   const note = make(
     "p",
     { class: "note" },
-    "Drag turns the view, two fingers or the right button move it, the wheel or a pinch brings it closer. The page remembers nothing and asks nobody but the program that opened it.",
+    "Drag orbits the view, two fingers or the right button move it, the wheel or a pinch zooms. The page stores nothing and sends requests only to the program that opened it.",
   );
   store.watch(["pack"], () => figures.replaceChildren(...groupsOf(store.state.pack)));
   store.watch(["shortcuts"], () => single.sync(store.state.shortcuts));
@@ -56,7 +56,7 @@ function shownRows(pack) {
     ["diagonal", `${number(pack.diagonal)} units`],
     ["bones", skinned ? `${whole(bones)} ${pack.bone_type}` : "none yet"],
     ["deformer", skinned ? pack.deformer.kind.replaceAll("_", " ") : ""],
-    ["influences", skinned ? `${pack.influences} a vertex` : ""],
+    ["influences", skinned ? `${pack.influences} per vertex` : ""],
     ["corrections", skinned ? (pack.rank ? `rank ${pack.rank}` : "none") : ""],
     ...(pack.plays ?? []).map(({ label, text }) => [label, text]),
   ];

@@ -1,4 +1,4 @@
-/** The line at the top: which model, close it, open another, wireframe, the whole mesh, light or dark. */
+/** The top bar: choose, close and open models; wireframe, frame all, theme. */
 import { iconButton, picture, select } from "./controls.js";
 import { make } from "./dom.js";
 
@@ -6,7 +6,7 @@ import { make } from "./dom.js";
  * @param {HTMLElement} home
  * @param {import("./store.js").Store} store
  * @param {{choose(id: string): void, close(): void, open(files: File[]): void, frame(): void}} act
- * @param {boolean} canOpen an export has nobody to read files for it
+ * @param {boolean} canOpen false in an export, which cannot read files
  */
 export function buildBar(home, store, act, canOpen) {
   const models = select("Model", (id) => act.choose(id), true);

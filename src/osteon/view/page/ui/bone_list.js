@@ -1,4 +1,4 @@
-/** The bones of a model as a table to choose from: whose colour is whose, the vertices each owns, its share of the error. */
+/** A table of the bones of a model: colours, number of owned vertices, share of the error. */
 import { SLOTS } from "../engine/pack.js";
 import { make, rowsIn, say, show, unique } from "./dom.js";
 import { whole } from "./numbers.js";
@@ -7,7 +7,7 @@ const SHOWN = 400; // rows at once; the search finds the rest
 const COLUMNS = [
   ["bone", "Bone", "in the order of the file"],
   ["vertices", "Vertices", "vertices whose largest weight is on the bone"],
-  ["error", "Error", "share of the squared error, over all frames, that lies on these vertices"],
+  ["error", "Error", "share of the squared error of these vertices, over all frames"],
 ];
 
 export class BoneList {

@@ -97,7 +97,7 @@ function clusterSearch(find) {
 
 function whyEmpty(pack) {
   if (pack?.still)
-    return emptyState("This mesh has no bones yet, and stands still, so none can be fitted. The Pose panel moves it.");
+    return emptyState("This mesh has no bones yet, and no motion to fit them to. The Pose panel poses it.");
   return emptyState(
     "This has no bones yet. Skin it in the Fit panel, or with ",
     ["osteon skin FILES -o model.glb"],

@@ -3,7 +3,7 @@
 /** A refusal with a message for the user. */
 export class Refusal extends Error {}
 
-const LOST = "The server does not answer. Start `osteon view` again and open the address it prints.";
+const LOST = "The server does not respond. Start `osteon view` again and open the printed address.";
 
 export class Client {
   /** @param {"server" | "static" | "file"} mode */
@@ -257,7 +257,7 @@ async function ask(address, options = {}) {
     if (error instanceof Error && error.name === "AbortError") throw error;
     throw new Refusal(
       location.protocol === "file:"
-        ? "A browser reads no files from a page opened as a file. Serve the folder: python -m http.server"
+        ? "Browsers do not load files for a page opened from disk. Serve the folder: python -m http.server"
         : LOST,
     );
   }
@@ -286,7 +286,7 @@ async function readAll(answer, onProgress, signal) {
     at += value.length;
     onProgress?.(Math.min(1, at / length));
   }
-  if (at < length) throw new Refusal("The model came incomplete; open it again.");
+  if (at < length) throw new Refusal("The model is incomplete; open it again.");
   return new Blob(chunks).arrayBuffer();
 }
 
@@ -300,7 +300,7 @@ export function sceneInside() {
 /** Bytes of one model, from all its pieces. @param {string} id @returns {ArrayBuffer} */
 export function packInside(id) {
   const pieces = [...document.querySelectorAll(`script[data-pack="${CSS.escape(id)}"]`)].map(decoded);
-  if (!pieces.length) throw new Error("This file does not hold the model; export it again.");
+  if (!pieces.length) throw new Error("This file does not contain the model; export it again.");
   const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {

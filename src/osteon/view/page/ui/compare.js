@@ -46,7 +46,7 @@ export function buildCompare(store, act) {
   const instead = make("p", { class: "note" });
   const scale = heatScale(act.color);
   const limit = numeric(
-    { label: "Heat map up to, %", min: 0, step: "any", hint: "Held between results of one source." },
+    { label: "Heat map up to, %", min: 0, step: "any", hint: "Kept for all results of one source." },
     (value) => value > 0 && store.set({ heatMax: value / 100 }),
   );
   const rescale = make("button", { type: "button", onclick: () => act.scaleToThis() }, "To this result");
@@ -131,13 +131,13 @@ function whyEmpty(pack) {
   if (!pack)
     return emptyState("Open a model and its source to see where they differ: ", ["osteon view model.glb source/"], ".");
   if (pack.kind === "sequence" && pack.still)
-    return emptyState("This is one mesh that stands still; there is nothing to compare it with. The Pose panel moves it.");
+    return emptyState("This is a single mesh; there is nothing to compare it with. The Pose panel poses it.");
   if (pack.kind === "sequence")
     return emptyState(
       "This is a source; there is no result to compare it with yet. Skin it in the Fit panel: the result opens beside it.",
     );
   return emptyState(
-    "There is no source to compare with. Give one, ",
+    "There is no source to compare with. Name one, ",
     ["osteon view model.glb source/"],
     ", or drop the sequence here and skin it in the Fit panel: the result opens beside its source.",
   );

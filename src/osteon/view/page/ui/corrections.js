@@ -18,7 +18,7 @@ export function buildCorrections(store, act) {
     "p",
     { class: "note" },
     "E is the distance from the source over all frames and vertices, in percent of the motion. ",
-    "Each rank adds one morph target to the file; dropping the last ones leaves a good smaller file.",
+    "Each rank adds one morph target to the file; without the last ones the file is smaller and still good.",
   );
   const targets = targetSliders(store, act);
   const body = make("div", {}, rank.element, figure, make("figure", {}, plot.element), note, targets.element);
@@ -32,7 +32,7 @@ export function buildCorrections(store, act) {
     const error = at(values, store.state.rank);
     say(
       figure,
-      error === null ? "No source, so the error is not known." : `E ${percent(error)} at rank ${store.state.rank}`,
+      error === null ? "The error is unknown without a source." : `E ${percent(error)} at rank ${store.state.rank}`,
     );
   };
   const measure = async () => {
@@ -69,11 +69,11 @@ export function buildCorrections(store, act) {
 
 function whyEmpty(pack) {
   if (pack?.kind === "sequence" && pack.still)
-    return emptyState("Corrections belong to a skinned sequence; this is one mesh that stands still.");
+    return emptyState("Corrections belong to a skinned sequence; this is a single mesh.");
   if (pack?.kind === "sequence")
     return emptyState("A sequence has no corrections: it is exact. Skin it in the Fit panel with a rank of 5 or 10.");
   return emptyState(
-    "This model carries no corrections. Skin its source with a rank in the Fit panel, or with ",
+    "This model has no corrections. Skin its source with a rank in the Fit panel, or with ",
     ["osteon skin FILES --rank 10 -o model.glb"],
     ".",
   );

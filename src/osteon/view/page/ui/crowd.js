@@ -49,7 +49,7 @@ export function buildCrowd(store, engine, act) {
   const note = make(
     "p",
     { class: "note" },
-    "Palette: bone matrices of all frames go to the card once, a vertex shader poses every character. Streamed: vertices are posed by script and sent each frame. Levels: bones are prepared each frame, as many as there is time for. Each column keeps its last reading.",
+    "Palette: bone matrices of all frames are uploaded once, a vertex shader poses every character. Streamed: vertices are posed by script and uploaded each frame. Levels: as many bones as the time budget allows are prepared each frame. Each column keeps its last reading.",
   );
   const body = make(
     "div",
@@ -99,7 +99,7 @@ export function buildCrowd(store, engine, act) {
     const each = kinds.reduce((sum, pack) => sum + trianglesOf(pack, engine.crowdMethod), 0) / Math.max(1, kinds.length);
     const able = Math.max(1, Math.floor(MOST_TRIANGLES / Math.max(1, each)));
     const few = !daring && size > able;
-    const words = `${whole(size)} have ${rate(size * each)} triangles, which may hold up the browser: ${whole(able)} are shown.`;
+    const words = `${whole(size)} have ${rate(size * each)} triangles, which may block the browser: ${whole(able)} are shown.`;
     say(guarded, few && store.state.pack ? words : "");
     show(all, few && Boolean(store.state.pack));
     return few ? able : size;
@@ -116,7 +116,7 @@ export function buildCrowd(store, engine, act) {
   };
   const read = () => {
     const stats = engine.crowdStats();
-    say(paused, engine.playing ? "" : "Paused: press play, and the readings go on.");
+    say(paused, engine.playing ? "" : "Paused: press play to continue the readings.");
     if (!engine.playing) return;
     const column = METHODS.findIndex(([name]) => name === engine.crowdMethod);
     if (!stats || !(stats.fps > 0)) return;
@@ -209,7 +209,7 @@ export function buildCrowdLevels(store, engine) {
   const bones = slider({ label: "Bones", step: 0.01, text: (part) => `${Math.round(100 * part)} %` }, (part) =>
     set({ bones: part }),
   );
-  const blends = slider({ label: "Blends a vertex", min: 1, max: 4, step: 0.05, text: (k) => number(k) }, (k) =>
+  const blends = slider({ label: "Blends per vertex", min: 1, max: 4, step: 0.05, text: (k) => number(k) }, (k) =>
     set({ blends: k }),
   );
   const skeleton = toggle("Skeletons, active bones bold", (on) => store.set({ skeleton: on }));

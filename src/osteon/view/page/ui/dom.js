@@ -1,5 +1,5 @@
 /**
- * Elements in few words. Text always becomes a text node, so that a name from a file can never be markup.
+ * Helpers to build elements. Text always becomes a text node, so that a name from a file can never be markup.
  *
  * @typedef {Node | string | number | null | undefined | false} Child
  */

@@ -1,6 +1,6 @@
 /**
  * Groups dropped files that belong together. A file that contains a whole model is one group, with the buffers, materials
- * and pictures that it names. Meshes are the frames of one sequence where their names differ only by a number, or where
+ * and images that it names. Meshes are the frames of one sequence if their names differ only by a number, or if they have
  * the same number of vertices; others are separate models.
  */
 import { show } from "./dom.js";

@@ -1,4 +1,4 @@
-/** Skin a sequence here: options of `osteon skin`, the stages as they pass, and the result beside its source. */
+/** Fit panel: the options of `osteon skin`, the stages of a fit, and the result beside its source. */
 import { choice, emptyState, numeric, select, toggle } from "./controls.js";
 import { make, saveFile, say, show, unique } from "./dom.js";
 import { percent } from "./numbers.js";
@@ -15,7 +15,7 @@ const STAGES = {
   refine: "Refine bones and weights",
   correct: "Fit corrections",
   normals: "Fit normals",
-  heldout: "Frames left out",
+  heldout: "Held-out frames",
   measure: "Measure",
   write: "Write",
 };
@@ -164,7 +164,7 @@ function saveButtons(store, client, act) {
       if (!file) return; // cancelled
       saveFile(file, name);
       store.set({ unsaved: store.state.unsaved.filter((id) => id !== model) });
-      act.tell(`${name} is saved where your browser keeps files.`);
+      act.tell(`${name} is saved in the download folder of the browser.`);
     } catch (error) {
       act.fail(error);
     }
@@ -195,7 +195,7 @@ function whyEmpty({ scene, pack }) {
     );
   if (pack?.still)
     return emptyState(
-      "This mesh stands still, so there is no motion to skin. Drop all frames of a sequence together, or move this one in the Pose panel.",
+      "This is a single mesh, so there is no motion to skin. Drop all frames of a sequence together, or pose this one in the Pose panel.",
     );
   return emptyState(
     "Drop a mesh sequence anywhere on the page, one animated file or all its frames together, and skin it here.",

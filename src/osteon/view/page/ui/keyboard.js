@@ -16,13 +16,13 @@ export const SHORTCUTS = [
   { shown: ["c"], keys: ["c"], act: "compare", says: "next way to compare" },
   { shown: ["f"], keys: ["f"], act: "frame", says: "show the whole mesh" },
   { shown: ["Num 1", "3", "7"], keys: [], act: "", says: "from the front, the side, the top; with Ctrl from behind" },
-  { shown: ["Num 4", "6", "8", "2"], keys: [], act: "", says: "turn the view" },
-  { shown: ["Shift ←→↑↓"], keys: [], act: "", says: "turn the view, with the focus on the mesh" },
-  { shown: ["+", "−"], keys: [], act: "", says: "closer or farther, likewise" },
+  { shown: ["Num 4", "6", "8", "2"], keys: [], act: "", says: "orbit the view" },
+  { shown: ["Shift ←→↑↓"], keys: [], act: "", says: "orbit the view, with the focus on the mesh" },
+  { shown: ["+", "−"], keys: [], act: "", says: "zoom in or out, likewise" },
   { shown: ["Enter"], keys: [], act: "", says: "read the point in the middle, likewise" },
   { shown: ["Ctrl Z"], keys: [], act: "", says: "undo, with Shift redo, while joints are moved" },
   { shown: ["Tab", "←→↑↓"], keys: [], act: "", says: "next joint; move it, while posing" },
-  { shown: ["Esc"], keys: ["Escape"], act: "close", says: "fold the panel away" },
+  { shown: ["Esc"], keys: ["Escape"], act: "close", says: "close the panel" },
   { shown: ["?"], keys: ["?"], act: "help", says: "this help" },
 ];
 

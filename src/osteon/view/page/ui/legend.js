@@ -6,7 +6,7 @@ import { namesOf } from "./bones.js";
 import { make, say, show } from "./dom.js";
 import { heatScale } from "./plots.js";
 
-/** Of the scale, in pixels: as little of the mesh as can be is covered. */
+/** Width of the scale in pixels; it covers little of the mesh. */
 const WIDTH = 160;
 /** Paints that the source never wears: it has no bones and no error. */
 const OF_RESULT = ["bones", "weights", "error"];
@@ -63,7 +63,7 @@ export function buildLegend(stage, store, color, css, supports) {
     clusters: () => "near-rigid parts by colour, outliers black",
     segments: () => "each segment in its colour",
     error: () => "error, of the diagonal",
-    supports: ({ eigenskinDriver }) => (eigenskinDriver < 0 ? "supports of joints, striped where two overlap" : "its support, paler where it hardly moves"),
+    supports: ({ eigenskinDriver }) => (eigenskinDriver < 0 ? "supports of joints, striped where two overlap" : "its support, paler where the displacement is small"),
     column: ({ eigenskinStyle }) => (eigenskinStyle === "xyz" ? "x, y, z as red, green, blue; grey is none" : "longest displacement, of the diagonal"),
     weights: ({ pack, bone }) => `weights of ${namesOf(pack)[bone]}`,
     distortion: ({ poseMeasure }) => MEASURES[poseMeasure].says,

@@ -30,7 +30,7 @@ export function buildLevels(store, act) {
     choose({ levelBones: n }),
   );
   const blends = slider(
-    { label: "Blends a vertex", min: 1, step: 0.05, text: (k) => `${count(k)} of ${mostBlends()}` },
+    { label: "Blends per vertex", min: 1, step: 0.05, text: (k) => `${count(k)} of ${mostBlends()}` },
     (k) => choose({ levelBlends: k }),
   );
   const mesh = make("div");
@@ -110,7 +110,7 @@ const EMPTY = [
   ": one file that computes as many bones, blends and triangles as there is time for.",
 ];
 const NOTE =
-  "Bones that are not computed follow others by a constant. As the level moves, bones fade and weights are handed over, so nothing jumps. The Crowd panel gives every character its own level.";
+  "Bones that are not computed follow others by a constant offset. As the level changes, bones fade and weights are transferred gradually, so nothing pops. The Crowd panel gives every character its own level.";
 
 /** The model's own mesh and the coarser ones, by their triangles. */
 function meshChoice(pack, store) {

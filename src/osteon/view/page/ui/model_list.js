@@ -1,4 +1,4 @@
-/** Models of one source as rows to choose from: how far each is off now, over all frames, and in a comparison. */
+/** A list of the models of one source with their errors: in this frame, over all frames, and in a comparison. */
 import { closestTo, make, say, show, unique } from "./dom.js";
 import { digits } from "./numbers.js";
 import { labelOf } from "./pack_cache.js";

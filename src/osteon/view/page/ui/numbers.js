@@ -1,4 +1,4 @@
-/** Numbers as people read them. The rules are those of the report (osteon/report/page_parts.py). */
+/** Number formats. The rules are those of the report (osteon/report/page_parts.py). */
 
 const THIN = "\u00a0";
 

@@ -148,7 +148,7 @@ export function makeGrip(home, store, title) {
     set(home.offsetHeight + by);
   });
   store.watch(["sheet"], () => {
-    say(word, isDown() ? `Draw ${title} up` : `Draw ${title} down`);
+    say(word, isDown() ? `Expand ${title}` : `Collapse ${title}`);
     document.body.classList.toggle("drawn-down", isDown());
     home.style.setProperty("--sheet", store.state.sheet === null ? "" : `${store.state.sheet}px`);
   });

@@ -44,7 +44,7 @@ export function buildStage(stage, canvas, store, engine, act) {
     { class: "empty" },
     make("p", {}, "Drop a model or a mesh sequence here, or open one above."),
   );
-  const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Let go to open"));
+  const veil = make("div", { class: "veil", hidden: true, "aria-hidden": "true" }, make("p", {}, "Drop to open"));
   const dividers = makeDividers(engine);
   stage.append(dividers.element, left, right, handle, empty, tip.element, veil);
 

@@ -1,4 +1,4 @@
-/** Play, step, scrub, choose a clip, a speed, and whether it repeats: all of it, or from A to B. */
+/** The timeline: play, step, scrub, clip, speed, and the loop: the whole clip, or from A to B. */
 import { iconButton, picture, select } from "./controls.js";
 import { draw, make, say, show } from "./dom.js";
 import { seconds, share } from "./numbers.js";

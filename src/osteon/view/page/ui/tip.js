@@ -1,6 +1,6 @@
 /**
- * Values of one point of the mesh, beside it. The words stay with their vertex while the mesh plays, are those of the
- * current frame, and disappear when the camera moves.
+ * A tooltip with the values of one point of the mesh. It follows its vertex while the mesh plays, shows the values of the
+ * current frame, and disappears when the camera moves.
  */
 import { Vector3 } from "three";
 import { make, say, show } from "./dom.js";

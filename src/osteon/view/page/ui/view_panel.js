@@ -38,7 +38,7 @@ export function buildView(store, act) {
   });
   const choose = make("button", { type: "button", class: "wide", onclick: () => files.click() }, "Choose a picture (.hdr)…");
   const lightName = make("p", { class: "note" });
-  const turn = slider({ label: "Turn the light", max: 360, text: (v) => `${v}°` }, (v) => store.set({ lightTurn: v }));
+  const turn = slider({ label: "Rotate the light", max: 360, text: (v) => `${v}°` }, (v) => store.set({ lightTurn: v }));
   const power = slider({ label: "Brightness", min: 0.2, max: 3, step: 0.05, text: (v) => `× ${v.toFixed(2)}` }, (v) =>
     store.set({ lightPower: v }),
   );
@@ -46,13 +46,13 @@ export function buildView(store, act) {
   const size = choice("Size of the picture", SIZES, (value) => (scale = Number(value)));
   let scale = 1;
   size.sync("1");
-  const note = make("p", { class: "note" }, "A turntable is one turn around the mesh, which plays on if it plays, as an animated GIF.");
+  const note = make("p", { class: "note" }, "A turntable is one orbit around the mesh as an animated GIF; a playing mesh keeps playing.");
   const keep = async (text, name, work) => {
     try {
       const file = await act.run(text, work);
       if (!file) return; // cancelled
       saveFile(file, `${stem(store.state.pack)}${name}`);
-      act.announce(`${stem(store.state.pack)}${name} is saved where your browser keeps files.`);
+      act.announce(`${stem(store.state.pack)}${name} is saved in the download folder of the browser.`);
     } catch (error) {
       act.fail(error);
     }

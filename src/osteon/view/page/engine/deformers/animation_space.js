@@ -2,7 +2,7 @@
 //
 //   A = sum_k w_k M_k + [0 | sum_k L_k delta_k]        L_k: the 3x3 part of M_k
 //
-// Offsets are differences of positions: it does not matter about which point the matrices are.
+// Offsets are differences of positions, so they do not depend on the origin of the matrices.
 // Based on: B. Merry, P. Marais, J. Gain, Animation space: a truly linear framework for character animation, 2006.
 import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
 import { BONE_MATRIX, FLOATS, fromMatrix, mixInto } from "./matrices.js";

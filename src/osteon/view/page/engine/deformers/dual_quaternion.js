@@ -100,11 +100,11 @@ Screw playedScrew(Moment now, int bone) {
 vec4 turned(vec4 a, vec4 b) { return vec4(a.w * b.xyz + b.w * a.xyz + cross(a.xyz, b.xyz), a.w * b.w - dot(a.xyz, b.xyz)); }
 
 Screw levelScrew(int bone) {
-  Lead lead = leadOf(bone);
-  if (lead.rank < 0) return screwIn(levelLeads, lead.at);
-  Screw q = screwIn(levelBones, firstBone() + BONE_TEXELS * lead.rank);
-  if (lead.plain) return q;
-  Screw o = screwIn(levelLeads, lead.at);
+  Follow follow = followOf(bone);
+  if (follow.rank < 0) return screwIn(levelFollows, follow.at);
+  Screw q = screwIn(levelBones, firstBone() + BONE_TEXELS * follow.rank);
+  if (follow.plain) return q;
+  Screw o = screwIn(levelFollows, follow.at);
   return Screw(turned(q.r, o.r), turned(q.r, o.d) + turned(q.d, o.r));
 }
 #endif

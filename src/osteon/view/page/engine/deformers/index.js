@@ -1,6 +1,6 @@
-// Families of deformers by kind: a new one is a file beside this and a line here.
+// Deformers by kind: a new kind is a file beside this and a line here.
 //
-// A family exports
+// A deformer exports
 //   FLOATS                                    numbers per bone in the palette, a multiple of 4
 //   fromMatrix(m, i, out, at)                 these numbers of one bone, from the rows m[i … i + 11] of its matrix
 //   mixInto(out, at, next, i, part)           a part of the way from out[at …] to next[i …]

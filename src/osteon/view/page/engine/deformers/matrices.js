@@ -23,11 +23,11 @@ mat3x4 matrixAt(int frame, int bone) { return rowsIn(palette, 3 * (frame * BONES
 
 #ifdef LEVELS
 mat3x4 levelMatrix(int bone) {
-  Lead lead = leadOf(bone);
-  if (lead.rank < 0) return rowsIn(levelLeads, lead.at);
-  mat3x4 m = rowsIn(levelBones, firstBone() + BONE_TEXELS * lead.rank);
-  if (lead.plain) return m;
-  mat3x4 o = rowsIn(levelLeads, lead.at);
+  Follow follow = followOf(bone);
+  if (follow.rank < 0) return rowsIn(levelFollows, follow.at);
+  mat3x4 m = rowsIn(levelBones, firstBone() + BONE_TEXELS * follow.rank);
+  if (follow.plain) return m;
+  mat3x4 o = rowsIn(levelFollows, follow.at);
   for (int i = 0; i < 3; i++) m[i] = m[i].x * o[0] + m[i].y * o[1] + m[i].z * o[2] + vec4(0.0, 0.0, 0.0, m[i].w);
   return m;
 }

@@ -1,8 +1,8 @@
-// Multi-Weight Enveloping: twelve weights a bone, one for every entry of its matrix in the frame of a reference bone.
+// Multi-Weight Enveloping: twelve weights per bone, one for every entry of its matrix in the frame of a reference bone.
 //
 //   B = sum_k W_k o N_k,   A = (M_r F_r) B F_r^-1,   N_k = (M_r F_r)^-1 M_k F_r
 //
-// Frames are moved along when matrices are about another point than the origin; that of the world, reference -1, too.
+// Frames are relative to the origin of the matrices; so is that of the world, reference -1.
 // Based on: X. C. Wang, C. Phillips, Multi-weight enveloping, 2002.
 import { inverseInto, product } from "../affine.js";
 import { checkFits, FLOAT1, FLOAT4, makeTiles } from "../tiles.js";
@@ -68,7 +68,7 @@ export const GLSL = `${BONE_MATRIX}
 uniform highp sampler2D slotBones;     // OWN_SLOTS per vertex
 uniform highp sampler2D slotWeights;   // three rows of each
 uniform highp sampler2D references;    // a bone per vertex, or -1
-uniform highp sampler2D restFrames;    // three rows a bone, those of the world first
+uniform highp sampler2D restFrames;    // three rows per bone, those of the world first
 
 mat3x4 product(mat3x4 a, mat3x4 b) {   // rows of the matrix product
   mat3x4 c;

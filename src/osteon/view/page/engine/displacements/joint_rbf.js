@@ -67,7 +67,7 @@ function shapesAt({ axes, radius, centres }, turns) {
   });
 }
 
-/** The angle between two turns, and their product as rotation vectors; of a hinge only what is about its axis. */
+/** The angle between two rotations, and the product of their rotation vectors; of a hinge only the part about its axis. */
 function compareTurns(turn, centre, axis) {
   if (axis) {
     const [now, known] = [hingeAngle(turn, axis), hingeAngle(centre, axis)];

@@ -1,11 +1,11 @@
-// Which vertices the columns of EigenSkin move: the support of a joint, or of a pair, and how far each column reaches.
-// A column is scaled by the largest coefficient that it has in the poses it was learned from, so that lengths of
+// The vertices that the columns of EigenSkin move: the support of a joint, or of a pair, and the displacements of each column.
+// A column is scaled by its largest coefficient in the training poses, so that lengths of
 // different columns can be compared.
 // Based on: Kry, James and Pai, EigenSkin, 2002, sections 2.2 and 2.3.
 import { positionRank } from "./corrections.js";
 import { largestValues } from "./joint_rbf.js";
 
-/** @typedef {{joints: number[], columns: number[]}} Driver  One joint or two, and the columns that follow it, first ones first. */
+/** @typedef {{joints: number[], columns: number[]}} Driver  One or two joints, and the columns that they drive, in order. */
 
 /** The displacement of a model that follows its joints; null without one. @param {import("../pack.js").Pack|null} pack */
 export function eigenskinOf(pack) {

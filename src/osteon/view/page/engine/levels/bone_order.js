@@ -3,7 +3,7 @@
 //   U_b = T_b              the first `count` bones of the order: active
 //   U_b = U_parent O_b     all others; U_b = O_b where the parent is -1
 //
-// A bone that fades in by a part u is at (1 - u) U_parent O_b + u T_b. All is about the center of the character.
+// A bone that fades in by a part u is at (1 - u) U_parent O_b + u T_b. All matrices are about the center of the character.
 // The same as osteon/lod/bone_order.py and level_pose.py, where the letters are explained.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.1.2.
 import { centeredInto, product } from "../affine.js";
@@ -98,7 +98,7 @@ function activeCounts(errors) {
 // The leader of every bone and its constant offset, for every number of active bones of every clip: one table per character.
 
 export class BoneFollowTable {
-  /** @param {import("../pack.js").Pack} pack @param {BoneOrder[]} orders  one a clip */
+  /** @param {import("../pack.js").Pack} pack @param {BoneOrder[]} orders  one per clip */
   constructor(pack, orders, limits) {
     const family = deformerOf(pack);
     const step = (family.FLOATS / 4 + 1) * pack.counts.bones;
@@ -107,7 +107,7 @@ export class BoneFollowTable {
     this.starts = orders.map(() => new Map());
     rows.forEach(({ clip, count }, i) => this.starts[clip].set(count, i * step));
     this.texture = makeTiles(limits, step * rows.length, FLOAT4, (data) => {
-      rows.forEach(({ order, count }, i) => writeLeads(family, order, count, data, 4 * i * step));
+      rows.forEach(({ order, count }, i) => writeFollows(family, order, count, data, 4 * i * step));
     });
   }
 
@@ -122,7 +122,7 @@ export class BoneFollowTable {
 }
 
 /** Writes, for every bone, its offset in the form of the deformer, then the ranks of its leader and of itself. */
-function writeLeads({ FLOATS, fromMatrix }, order, count, data, at) {
+function writeFollows({ FLOATS, fromMatrix }, order, count, data, at) {
   const { leader, whole } = order.leaders(count);
   leader.forEach((rank, b) => {
     const to = at + (FLOATS + 4) * b;

@@ -21,7 +21,7 @@ export class CharacterLevels {
     this.orders = pack.levels.clips.map((clip) => new BoneOrder(clip, center));
     this.curves = pack.levels.clips.map(({ curve }) => curve);
     this.player = new LevelPlayer(pack, this.orders, center);
-    this.leads = new BoneFollowTable(pack, this.orders, limits);
+    this.followTable = new BoneFollowTable(pack, this.orders, limits);
     this.texels = deformerOf(pack).FLOATS / 4;
     /** @type {import("../tiles.js").Tiles|null} Bones of the character when it is shown alone. */
     this.own = null;
@@ -47,7 +47,7 @@ export class CharacterLevels {
 
   /** Four numbers of a character at a level, as the shader reads them (level_shader.js), its bones from texel `start` on. */
   vectorOf(clip, { low, high, part }, blends, start) {
-    return [start, this.leads.startOf(clip, high), blends, low + part];
+    return [start, this.followTable.startOf(clip, high), blends, low + part];
   }
 
   /** Writes the bones of a character outside of a crowd to its texture and sets the uniforms. @param {LevelPoint} point */
@@ -61,7 +61,7 @@ export class CharacterLevels {
     uniforms.levelled.value = true;
     uniforms.ownLevel.value.set(...this.vectorOf(clip, fade, blends, 0));
     uniforms.levelBones.value = own;
-    uniforms.levelLeads.value = this.leads.texture;
+    uniforms.levelFollows.value = this.followTable.texture;
   }
 
   /**
@@ -90,7 +90,7 @@ export class CharacterLevels {
   }
 
   dispose() {
-    this.leads.dispose();
+    this.followTable.dispose();
     this.own?.dispose();
   }
 }

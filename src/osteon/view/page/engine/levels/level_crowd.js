@@ -1,5 +1,5 @@
 // A crowd at levels: every character has its own number of bones, blends and triangles. Bones are prepared in script
-// for every picture and sent in one texture a kind of character, active bones only.
+// for every picture and sent in one texture per kind of character, active bones only.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4 and 5.
 import * as THREE from "three";
 import { CONTROLLER, controlLevels, firstState, pixelsPerUnit } from "../lod_controller.js";

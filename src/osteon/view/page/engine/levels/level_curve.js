@@ -1,4 +1,4 @@
-// The one number of a level, 0 … 1, as how many bones and blends are computed; straight between its knots.
+// Converts a level, 0 … 1, to numbers of bones and blends, linearly between knots.
 // The same as osteon/lod/progressive_skin.py.
 
 /** @typedef {{bones: number, blends: number}} LevelPoint  1 … n bones and 1 … k blends; fractions fade. */

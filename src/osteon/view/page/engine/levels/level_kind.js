@@ -121,7 +121,7 @@ export class LevelKind {
       uniforms.rank.value = this.character.uniforms.rank.value;
       uniforms.levelled.value = true;
       uniforms.levelBones.value = this.list;
-      uniforms.levelLeads.value = this.levels.leads.texture;
+      uniforms.levelFollows.value = this.levels.followTable.texture;
     }
   }
 

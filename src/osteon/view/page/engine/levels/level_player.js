@@ -6,7 +6,7 @@ import { deformerOf } from "../deformers/index.js";
 import { bonesInto, makeKeys } from "./local_keys.js";
 
 export class LevelPlayer {
-  /** @param {import("../pack.js").Pack} pack @param {import("./bone_order.js").BoneOrder[]} orders  one a clip */
+  /** @param {import("../pack.js").Pack} pack @param {import("./bone_order.js").BoneOrder[]} orders  one per clip */
   constructor(pack, orders, center) {
     this.pack = pack;
     this.orders = orders;
@@ -35,7 +35,7 @@ export class LevelPlayer {
     return fade.high;
   }
 
-  /** (b,FLOATS) palette entries of all bones: those that follow are moved by their leads. */
+  /** (b,FLOATS) palette entries of all bones: those that follow are moved by their leaders. */
   prepareAll(clip, moment, fade) {
     const { family, exact, faded, orders } = this;
     const { FLOATS } = family;

@@ -1,6 +1,6 @@
 // Reading a bone at a level, in GLSL: that of its leader, moved by a constant.
 //
-//   U_b = T_leader O   where T is in the list of prepared bones and O in the table of leads
+//   U_b = T_leader O   where T is in the list of prepared bones and O in the BoneFollowTable
 //
 // Deformers (deformers/) add the reading of a bone. Shaders that never show a level compile none of this.
 import * as THREE from "three";
@@ -8,7 +8,7 @@ import * as THREE from "three";
 /** Uniforms of a character that is not shown at a level yet. */
 export function levelUniforms() {
   const value = (v) => ({ value: v });
-  return { levelled: value(false), ownLevel: value(new THREE.Vector4()), levelBones: value(null), levelLeads: value(null) };
+  return { levelled: value(false), ownLevel: value(new THREE.Vector4()), levelBones: value(null), levelFollows: value(null) };
 }
 
 /** @param {import("../pack.js").Pack} pack */
@@ -16,21 +16,21 @@ export const levelChunk = ({ levels }) => `
 #ifdef LEVELS
 uniform bool levelled;                 // shown at a level, not from the palette of all frames
 uniform highp sampler2D levelBones;    // active bones by rank, one character after the other
-uniform highp sampler2D levelLeads;    // of every bone the offset O, then the ranks of its leader and of itself
+uniform highp sampler2D levelFollows;    // of every bone the offset O, then the ranks of its leader and of itself
 #ifdef CROWD
 in vec4 instanceLevel;                 // see ownLevel
 vec4 levelNow() { return instanceLevel; }
 #else
-uniform vec4 ownLevel;                 // where its bones begin, where its leads begin, blends, active bones
+uniform vec4 ownLevel;                 // where its bones begin, where its follow table begins, blends, active bones
 vec4 levelNow() { return ownLevel; }
 #endif
 
-struct Lead { int at; int rank; bool plain; float own; };
+struct Follow { int at; int rank; bool plain; float own; };
 
-Lead leadOf(int bone) {
+Follow followOf(int bone) {
   int at = int(levelNow().y) + (BONE_TEXELS + 1) * bone;
-  vec4 found = texelFetch(levelLeads, tile(at + BONE_TEXELS), 0);
-  return Lead(at, int(found.x), found.x == found.y, found.y);
+  vec4 found = texelFetch(levelFollows, tile(at + BONE_TEXELS), 0);
+  return Follow(at, int(found.x), found.x == found.y, found.y);
 }
 
 int firstBone() { return int(levelNow().x); }
@@ -38,9 +38,9 @@ int firstBone() { return int(levelNow().x); }
 // 1 where a bone is computed, 0 where it follows, between them while it fades.
 float activity(int bone) {
   if (!levelled) return 1.0;
-  Lead lead = leadOf(bone);
+  Follow follow = followOf(bone);
   float count = levelNow().w;
-  return lead.own < floor(count) ? 1.0 : lead.plain ? fract(count) : 0.0;
+  return follow.own < floor(count) ? 1.0 : follow.plain ? fract(count) : 0.0;
 }
 ${levels ? blendsChunk(levels.heirs) : ""}
 #else

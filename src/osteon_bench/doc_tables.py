@@ -1,6 +1,6 @@
-"""The tables of docs/options.md, written from the options classes: `scripts/write-options`.
+"""The tables of docs/options.md and docs/engines.md, written from the options classes and `io/engines.py`.
 
-Each stands between `<!-- options NAME -->` and `<!-- end -->`; what is between them is replaced.
+`scripts/write-options` replaces what is between `<!-- options NAME -->`, or `<!-- engines -->`, and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from osteon.core.skin_options import SkinOptions
 from osteon.elastic.options import FleshOptions, SweepOptions
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.io import LoadOptions, SaveOptions
+from osteon.io.engines import ENGINES, Engine
 from osteon.io.formats.options import ClipOptions
 from osteon.lod.options import LodOptions
 from osteon.pipeline.options import Budget, CompareOptions, RigOptions
 from osteon.simplex.options import PoserOptions
 
-__all__ = ["write_tables"]
+__all__ = [
+    "write_engine_table",
+    "write_tables",
+]
 
 _CLASSES = (
     *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions, ClipOptions),
@@ -88,7 +92,76 @@ def _plain(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+_ENGINES = re.compile(r"(<!-- engines -->\n).*?(<!-- end -->)", re.DOTALL)
+_HEAD = (
+    "`--for`",
+    "engine",
+    "known",
+    "bones",
+    "influences",
+    "corrections",
+    "with normals",
+    "16-bit positions",
+    "16-bit rotations",
+    "keys between frames",
+    "meshopt",
+    "hides coarse meshes",
+    "normals are turned by",
+    "targets of normals",
+)
+
+
+def write_engine_table(text: str) -> str:
+    """The text with its table as it should be."""
+    rows = [_HEAD, ("---",) * len(_HEAD), *map(_engine_row, ENGINES.values())]
+    table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows) + "\n"
+    table += "".join(map(_remarks, ENGINES.values()))
+    return _ENGINES.sub(lambda place: place[1] + table + place[2], text)
+
+
+def _engine_row(engine: Engine) -> tuple[str, ...]:
+    return (
+        f"`{engine.name}`",
+        engine.title,
+        engine.evidence,
+        ", ".join(engine.bone_types),
+        str(engine.influences),
+        _count(engine.most_targets(1)),
+        _count(engine.most_targets(2)),
+        _yes(engine.quantized_positions),
+        _yes(engine.short_rotations),
+        _yes(engine.keys_between),
+        _yes(engine.meshopt),
+        _yes(engine.hidden_nodes),
+        engine.normals or "not measured",
+        _normal_targets(engine),
+    )
+
+
+def _normal_targets(engine: Engine) -> str:
+    """Whether they are shown, and what must stand beside them."""
+    if engine.normals is None:
+        return "not measured"
+    if not engine.normal_targets:
+        return "not shown"
+    return "shown" if engine.empty_accessors else "shown, zeros stored"
+
+
+def _remarks(engine: Engine) -> str:
+    """What its joints are, and what to set, as a line of a list."""
+    cure = f" At its import defaults it {engine.cure}." if engine.cure else ""
+    return f"- `{engine.name}`: joints are {engine.joints}.{cure}\n"
+
+
+def _count(number: int | None) -> str:
+    return "any number" if number is None else str(number) if number else "not shown"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         path = Path(name)
-        path.write_text(write_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(write_engine_table(write_tables(path.read_text(encoding="utf-8"))), encoding="utf-8")

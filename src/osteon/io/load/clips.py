@@ -1,18 +1,54 @@
-"""Frames by number: `A:B`, `A:B:STEP`, numbers with commas, and every N-th."""
+"""Clips and frames of the caller's choice: by name, as `A:B` or every N-th; and the times of frames."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 
 from osteon.core.animation import Clip
+from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
+from osteon.io.load.source import quote
 
-__all__ = ["choose_frame_numbers", "choose_sequence_frames", "clips_of_frames", "parse_frames"]
+__all__ = [
+    "DEFAULT_KEY_FPS",
+    "KEY_TOLERANCE",
+    "choose_frame_numbers",
+    "choose_sequence_frames",
+    "clips_of_frames",
+    "frame_times",
+    "key_rate",
+    "parse_frames",
+    "select_clips",
+    "select_names",
+]
+
+
+def select_names(there: Sequence[str], wanted: Sequence[str], path: Path) -> list[int]:
+    """Which of the names `there` are wanted, in their own order; all if nothing is wanted by name."""
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        known = ", ".join(quote(name) for name in there) or "none"
+        raise OptionError(f"clips: {path} has no clip {quote(missing[0])}; it has {known}")
+    return [i for i, name in enumerate(there) if not wanted or name in wanted]
+
+
+def select_clips(sequence: MeshSequence, wanted: Sequence[str], path: Path) -> MeshSequence:
+    """The sequence with only the wanted clips; its rest pose stays."""
+    chosen = [sequence.clips[i] for i in select_names([c.name for c in sequence.clips], wanted, path)]
+    if len(chosen) == len(sequence.clips):
+        return sequence
+    clips: list[Clip] = []
+    for clip in chosen:
+        start = clips[-1].stop if clips else 0
+        clips.append(replace(clip, start=start, stop=start + clip.n_frames))
+    frames = np.concatenate([sequence.frames[c.start : c.stop] for c in chosen])
+    return sequence.with_parts(frames=frames, clips=tuple(clips))
 
 
 def choose_sequence_frames(sequence: MeshSequence, frames: str | None, step: int) -> MeshSequence:
@@ -60,3 +96,31 @@ def parse_frames(text: str, count: int) -> list[int]:
     if not found:
         raise OptionError(f"--frames: {text} names no frame")
     return found
+
+
+DEFAULT_KEY_FPS = 30.0
+COMMON_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0)
+#: A key may miss its frame by this part of a frame: times are float32, and some files round them.
+KEY_TOLERANCE = 0.02
+
+
+def frame_times(clips: tuple[Clip, ...], rate: float = 1.0) -> Float64:
+    """(f,) when each frame shows, in units of which `rate` make a second.
+
+    A clip starts where the next frame of the clip before it would be. With the clips' own rate the times are 0, 1, 2, …
+    """
+    times, start = [], 0.0
+    for clip in clips:
+        step = rate / clip.fps
+        times.append(start + np.arange(clip.n_frames) * step)
+        start += clip.n_frames * step
+    return np.concatenate(times)
+
+
+def key_rate(times: Float64) -> float:
+    """The lowest common frame rate on whose frames all key times fall, or 30."""
+    since = times - times.min()
+    for rate in COMMON_RATES:
+        if np.abs(since * rate - np.rint(since * rate)).max() <= KEY_TOLERANCE:
+            return rate
+    return DEFAULT_KEY_FPS

@@ -1,29 +1,47 @@
-"""`comparison.json`: what was measured of the models beside it, and of which files.
+"""A folder of compared models: WORD.npz each, comparison.json, and source.npz where no input holds their source.
 
-It is the report of `osteon compare --json` with, for every model, the name of its file and the SHA-256 of its bytes:
-what was measured of one file is never told of another.
+The models are .npz, because it holds every deformer as it was fitted. A glTF would carry a linear blend skin in place
+of a deformer without a stock form, and two nodes or keys in place of the transforms; the page would then show another
+model than the one that was measured.
+
+`comparison.json` is the report of `osteon compare --json` with, for every model, the name of its file and the SHA-256
+of its bytes, so that measurements are never shown for another file.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from osteon.core.errors import FileFormatError
-from osteon.io.load.source import Source, quote
-from osteon.io.skeletons.checked_json import JsonValue, read_json
+from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.io.archives.model_npz import write_npz_model
+from osteon.io.archives.sequences import write_npz
+from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
+from osteon.io.load.source import PathLike, Source, quote
+from osteon.io.save import GENERATOR, GENERATOR_KEY
+from osteon.io.save.atomic import atomic_folder, check_folder
+from osteon.io.skeletons.parsing import JsonValue, read_json
 
 __all__ = [
     "FORMAT",
+    "SOURCE",
     "SUMMARY",
     "VERSION",
     "ComparedModel",
     "KnownFile",
     "PoseFigures",
     "Summary",
+    "check_comparison_folder",
     "parse_summary",
     "read_summary",
+    "write_comparison_folder",
 ]
 
 SUMMARY = "comparison.json"
@@ -96,7 +114,7 @@ def read_summary(folder: Path) -> Summary | None:
 
 
 def parse_summary(path: Path) -> Summary:
-    """What a `comparison.json` says; what is damaged in it is refused by name."""
+    """The contents of a `comparison.json`; a damaged entry is refused by name."""
     found = read_json(Source(path))
     if _part(found, "format").value != FORMAT:
         raise found.error(f"is no comparison of models; {CURE}")
@@ -131,3 +149,45 @@ def _part(found: JsonValue, key: str) -> JsonValue:
     if key not in parts:
         raise found.error(f"lacks '{key}'; {CURE}")
     return parts[key]
+
+
+SOURCE = "source.npz"
+_EXPECTED = re.compile(rf"{re.escape(SUMMARY)}|\w+\.npz")
+
+
+def write_comparison_folder(
+    path: PathLike, models: Mapping[str, SkinnedModel], facts: Mapping[str, Any], source: MeshSequence | None = None
+) -> dict[str, Any]:
+    """Write models by their words, and the report of `osteon compare --json`; an earlier comparison is replaced.
+
+    All of it appears or nothing. Returns what was written, by what it is.
+    """
+    folder = Path(path)
+    with atomic_folder(folder, check_comparison_folder) as out:
+        measured = {}
+        for word, model in models.items():
+            file = out / f"{word}.npz"
+            write_npz_model(file, model, DEFAULT_SAVE_OPTIONS)
+            measured[word] = {"file": _facts_of(file), **facts["models"][word]}
+        if source is not None:
+            write_npz(out / SOURCE, source)
+        stamp = {GENERATOR_KEY: GENERATOR, "format": FORMAT, "format_version": VERSION}
+        files = {"source_file": None if source is None else _facts_of(out / SOURCE), "models": measured}
+        text = json.dumps({**stamp, **facts, **files}, indent=1, allow_nan=False)
+        (out / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    return {
+        "folder": str(path),
+        "models": {word: str(folder / f"{word}.npz") for word in models},
+        "comparison": str(folder / SUMMARY),
+        "source": None if source is None else str(folder / SOURCE),
+    }
+
+
+def _facts_of(file: Path) -> dict[str, Any]:
+    known = KnownFile.of(file)
+    return {"name": known.name, "bytes": file.stat().st_size, "sha256": known.digest}
+
+
+def check_comparison_folder(path: PathLike) -> None:
+    """Refuse a folder that holds anything but an earlier comparison: it would be deleted."""
+    check_folder(path, _EXPECTED)
