@@ -95,7 +95,7 @@ def test_every_option_has_its_flag_in_the_help():
         ("--rig r.glb --bones 3", "--bones: a rig has its own number"),
         ("--rig r.glb --holdout 3", "--holdout: not available with a rig"),
         ("--rig r.glb --preset paper", "--preset paper: finds its own bones"),
-        ("--max-error 1 --rig r.glb", "--rig: brings its own bones"),
+        ("--max-error 1 --rig r.glb", "--rig: has its own bones"),
         ("--max-error 1 --rank 0", "--rank: a bound finds the rank"),
         ("--quantize", "--quantize: only glTF"),
         ("--compress", "--compress: only glTF"),
