@@ -147,7 +147,7 @@ def print_comparison(found: Comparison, seconds: dict[str, float], page: str | N
             table.add_row(f"  {result.word}", *_cells(result.unseen if unseen else result.training))
     out.print(table)
     costs = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("cost", "numbers per vertex", "size", "multiply-adds per vertex", "ns per vertex", "fit s"):
+    for heading in ("cost", "numbers/vertex", "size", "multiply-adds/vertex", "ns/vertex", "fit s"):
         costs.add_column(heading, justify="left" if heading == "cost" else "right")
     n = max(1, found.sequence.n_vertices)
     for result in found.results:
