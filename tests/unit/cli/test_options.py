@@ -169,7 +169,16 @@ def test_poses(run_here, flags, says):
 def test_other_commands(run_here):
     refused(run_here, "demo", "figure", "--bones", 32, says="--bones: figure is posed, not skinned")
     refused(run_here, "demo", "cartoon", "--threads", 1, says="--threads: cartoon is posed")
-    refused(run_here, "play", "nowhere.glb", "-o", "out.npz", "--format", "obj", says="--format: sets the format of frames in a folder")
+    refused(
+        run_here,
+        "play",
+        "nowhere.glb",
+        "-o",
+        "out.npz",
+        "--format",
+        "obj",
+        says="--format: sets the format of frames in a folder",
+    )
 
 
 def test_tables_are_current():
