@@ -179,7 +179,7 @@ def poses(*content):
         (poses({"lines": []}), ["pose 1", "'lines'", "empty"]),
         (poses({"lines": [{"name": "ear"}]}), ["pose 1", "line 1", "'ear'", "'rest'"]),
         (poses({"lines": [LINE, LINE]}), ["pose 1", "line 2", "twice"]),
-        (poses({"lines": [LINE]}, {"lines": [LINE | {"rest": [[0, 0, 0], [1, 0, 0]]}]}), ["pose 2", "told before"]),
+        (poses({"lines": [LINE]}, {"lines": [LINE | {"rest": [[0, 0, 0], [1, 0, 0]]}]}), ["pose 2", "defined before"]),
         (poses({"lines": [LINE]}, {"lines": [{"name": "eear"}]}), ["pose 2", "did you mean 'ear'"]),
         (poses({"lines": [{"rest": [[0, 0, 0], [0, 0, 0]]}]}), ["line 1", "two different points"]),
         (poses({"lines": [LINE | {"posed": [[1, 0, 0], [1, 0, 0]]}]}), ["line 1", "'posed'", "two different points"]),

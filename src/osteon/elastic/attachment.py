@@ -35,7 +35,7 @@ from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
 __all__ = ["BoneRoom", "bone_room", "hold_nodes", "holds_all_bones"]
 
-#: Places along a bone where it is asked how far the surface is; the part of them that must be inside.
+#: Places along a bone where the distance to the surface is measured; the part of them that must be inside.
 PLACES, INSIDE = 17, 0.5
 #: How far nodes are held, over the radius: the first that holds a bone.
 REACHES = (0.5, 0.6, 0.7, 0.8, 0.9)

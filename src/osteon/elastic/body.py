@@ -1,4 +1,4 @@
-"""Flesh on a skeleton: turns of joints in, the shape of the flesh out.
+"""Flesh on a skeleton: the shape of the flesh for joint rotations.
 
 Bones move rigidly and hold the nodes around them; all others find the shape of least energy. A pose is reached in load
 steps: parts of its turns, each begun where the last one ended, moved on by blended bones.
@@ -70,7 +70,7 @@ class ElasticBody:
     def of(
         solid: Solid, skeleton: StickSkeleton, material: Material | None = None, room: BoneRoom | None = None
     ) -> ElasticBody:
-        """Find out which bone holds what; `room` saves asking for it again."""
+        """Find out which bone holds what; `room` avoids computing it again."""
         surface = solid.surface
         known = room or bone_room(surface.rest.astype(np.float64), surface.faces, skeleton)
         held = hold_nodes(solid, skeleton, known)
@@ -177,6 +177,6 @@ def blend_bones(places: Float64, weights: Float64, transforms: Float64, skeleton
     for b in skeleton.tree.order.tolist():
         above = int(skeleton.tree.parent[b])
         if above >= 0 and screws[b, :4] @ screws[above, :4] < 0:
-            screws[b] *= -1  # the shorter way round from the bone that it hangs on
+            screws[b] *= -1  # the shorter way round from its parent
     motion = transforms_from_dual_quaternions(weights @ screws)
     return np.asarray(np.einsum("nij,nj->ni", motion[..., :3], places) + motion[..., 3])

@@ -5,7 +5,7 @@
 With F = U diag(s) V' (U, V rotations), the second derivative of psi is diagonal but for one block of three:
     twist and flip in the plane (i,j):   m + c s_k  and  m - c s_k
     scaling along the three axes:        A_ii = m + q s_i^2 + l g_i^2,   A_ij = q s_i s_j + l g_i g_j + c s_k
-with g_i = s_j s_k. An element that would lower its energy along one of these directions is told to have no stiffness
+with g_i = s_j s_k. An element that would lower its energy along one of these directions has no stiffness
 there: negative eigenvalues become zero, and the sum of all elements has no negative one either.
 
     symbol          name

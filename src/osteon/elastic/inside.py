@@ -15,7 +15,7 @@ from osteon.core.arrays import Bool, Float64, Int32, Int64
 
 __all__ = ["GridCuts", "inside_points"]
 
-#: Pairs of lines and triangles that are asked about at a time.
+#: Pairs of lines and triangles that are tested at a time.
 BLOCK = 2_000_000
 
 Axes = tuple[Float64, Float64, Float64]

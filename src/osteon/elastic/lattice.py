@@ -3,7 +3,7 @@
 Nodes are the corners and the centres of cubes. A tetrahedron joins the centres of two cubes that share a face with an
 edge of that face, so twelve belong to each cube (three faces, four edges each). All have one shape, close to a regular
 one, in six ways round, which leaves the solid without a grain. A point's tetrahedron is found by looking at its offset
-from the centre of its cube: the longest coordinate tells the face, the next one the edge.
+from the centre of its cube: the longest coordinate determines the face, the next one the edge.
 
 An element at the rim counts as flesh by the part of it that is inside, by samples on a finer grid. Parts that only come
 close, such as fingers, are not joined: where an element holds pieces of both, there are two (`lattice_copies.py`).
@@ -57,7 +57,8 @@ class Grid:
         shape = np.ceil((np.ptp(vertices, axis=0) + 3 * cube) / cube).astype(np.int64)
         if not shape.prod() <= MOST_CUBES:
             raise GeometryError(
-                f"lattice: {shape.prod():,} cubes around the mesh are too many, at most {MOST_CUBES:,}; ask for fewer"
+                f"lattice: {shape.prod():,} cubes around the mesh are too many, at most {MOST_CUBES:,}; "
+                "use fewer --cells"
             )
         return Grid(vertices.min(axis=0) - 1.5 * cube, cube, shape)
 

@@ -2,7 +2,7 @@
 
 Samples inside the body are linked if they are neighbours on their grid and the body is not left between them.
 Around each node of the lattice lies a box of two cubes each way; samples that are linked within that box belong to one
-copy of the node. The copies of its four corners tell which copy of its element a sample is in.
+copy of the node. The copies of its four corners determine which copy of its element a sample is in.
 
     (p, n)  ~  (q, n)   if p and q are linked and both lie in the box of node n
     copies of nodes     = classes of ~
@@ -49,7 +49,7 @@ class NodeBoxes:
 
 
 class Lattice(Protocol):
-    """What is asked of a lattice of tetrahedra."""
+    """What a lattice of tetrahedra must implement."""
 
     def elements_at(self, points: Float64) -> Int64:
         """(p,) number of the element that holds each point."""
@@ -87,7 +87,7 @@ def element_copies(body: SampledBody, lattice: Lattice) -> ElementCopies:
     """All elements that hold a sample inside the body or a vertex of its surface."""
     samples, numbers = _samples(body)
     if not len(samples):
-        raise GeometryError("lattice: its cells are larger than the mesh is thick; ask for more")
+        raise GeometryError("lattice: its cells are larger than the mesh is thick; use more --cells")
     boxes = lattice.boxes_of(samples)
     classes = _classes(boxes, _grid_links(body, numbers))
     inner = _Corners.at(samples, lattice).classified(np.arange(len(samples)), boxes, classes)
@@ -128,7 +128,7 @@ class _Corners:
         return _Corners(self.elements, self.nodes, np.where(same.any(axis=2), found, -1))
 
     def rows(self) -> Int64:
-        """(p,5) what tells copies of elements apart."""
+        """(p,5) rows that identify copies of elements."""
         return np.concatenate([self.elements[:, None], self.classes], axis=1)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.errors import OptionError
 from osteon.core.mesh import Mesh
 from osteon.core.sticks import StickSkeleton
@@ -17,10 +18,11 @@ from osteon.elastic.lattice import check_closed, cube_for_nodes, lattice_around
 from osteon.elastic.options import FleshOptions
 from osteon.elastic.solid import Solid, solid_of_tetrahedra
 from osteon.io import holds_model, load_model, load_sequence
-from osteon.io.load.source import Source
-from osteon.io.meshes.tetrahedra import SOLID_SUFFIX, LoadedSolid, read_solid
+from osteon.io.load.source import PathLike, Source
+from osteon.io.meshes.medit import scan_medit
+from osteon.io.meshes.mesh import read_mesh
 
-__all__ = ["FleshSource", "load_flesh", "make_body"]
+__all__ = ["SOLID_SUFFIX", "FleshSource", "LoadedSolid", "load_flesh", "make_body", "read_solid"]
 
 #: A lattice has about as many nodes, unless its cubes would be smaller than this, over the radius of the thinnest bone.
 NODES, FIRST_CUBE = 6000, 1.2
@@ -89,3 +91,23 @@ def _rest_mesh(path: Path) -> Mesh:
         return Mesh(model.rest, model.faces, model.asset, path.stem)
     found = load_sequence([path])
     return Mesh(found.rest, found.faces, found.asset, path.stem)
+
+
+SOLID_SUFFIX = ".mesh"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSolid:
+    """Nodes, tetrahedra and surface of a file."""
+
+    points: Float64  # (n,3)
+    tets: Int64  # (e,4) corners in any order; none where the file holds only a surface
+    faces: Int32  # (t,3) surface
+
+
+def read_solid(path: PathLike) -> LoadedSolid:
+    """The solid of a MEDIT file; its surface is its triangles, or where there are none, what bounds the tetrahedra."""
+    source = Source(Path(path))
+    scan = scan_medit(source.read(), source)
+    surface = read_mesh(scan, source)  # refuses what is no mesh, NaN among it
+    return LoadedSolid(scan.positions(), scan.tetrahedra(), surface.faces)

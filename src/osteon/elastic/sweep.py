@@ -76,7 +76,7 @@ def plan_sweep(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], options:
 
 def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions) -> list[PlannedPose]:
     """The poses of a track; refuses those that no turn of joints leads to, and those that move nothing."""
-    size = bounding_diagonal(skeleton.joints)
+    size, above = bounding_diagonal(skeleton.joints), skeleton.tree.above
     poses = []
     for f in range(track.n_frames):
         clip = next(clip for clip in track.clips if clip.start <= f < clip.stop)
@@ -93,8 +93,10 @@ def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions)
         if not turns:
             raise OptionError(f"pose '{name}': moves no joint, so there is nothing to simulate; leave it out")
         kind: PoseKind = "train" if options.kind == "auto" else options.kind
-        if options.kind == "auto" and len(turns) == 2 and _are_neighbours(skeleton, *turns):
-            kind = "pair"
+        if options.kind == "auto" and len(turns) == 2:
+            one, other = turns
+            neighbours = other == above[one] or one == above[other]
+            kind = "pair" if neighbours else kind
         x, y, z = found.shift.tolist()
         poses.append(PlannedPose(name, kind, turns, (x, y, z)))
     return _with_names(poses)
@@ -107,11 +109,11 @@ def join_plans(*plans: list[PlannedPose]) -> list[PlannedPose]:
 
 def _refuse_special(track: PoseTrack, f: int, name: str) -> None:
     """What only the simplex method knows."""
-    told = {"twist": track.twist is not None and track.twist[f].any()}
-    told["cross_scale"] = track.cross_scale is not None and (track.cross_scale[f] != 1).any()
-    told |= {"lines": bool(track.lines.lines), "pins": bool(len(track.pins.vertices))}
-    for what, is_told in told.items():
-        if is_told:
+    special = {"twist": track.twist is not None and track.twist[f].any()}
+    special["cross_scale"] = track.cross_scale is not None and (track.cross_scale[f] != 1).any()
+    special |= {"lines": bool(track.lines.lines), "pins": bool(len(track.pins.vertices))}
+    for what, is_set in special.items():
+        if is_set:
             raise OptionError(f"pose '{name}': has '{what}', which is of `osteon pose`; flesh follows 'rotate' alone")
 
 
@@ -179,11 +181,6 @@ def _random(limits: tuple[JointLimit, ...], number: Mapping[str, int], options: 
     return poses
 
 
-def _are_neighbours(skeleton: StickSkeleton, one: int, other: int) -> bool:
-    above = skeleton.tree.above
-    return int(above[one]) == other or int(above[other]) == one
-
-
 def _with_names(poses: list[PlannedPose]) -> list[PlannedPose]:
     """Names that can be those of files, each once."""
     plain = [re.sub(r"[^\w.+-]+", "-", pose.name).lstrip(".") or "pose" for pose in poses]
@@ -192,7 +189,7 @@ def _with_names(poses: list[PlannedPose]) -> list[PlannedPose]:
     return [PlannedPose(name, pose.kind, pose.turns, pose.shift) for name, pose in zip(names, poses, strict=True)]
 
 
-# How far joints turn, where nobody tells: a guess from how limbs are bent at rest.
+# Joint limits where none are given: a guess from how limbs are bent at rest.
 #
 # Limbs are drawn or scanned a little bent, the way in which they bend further. A chain of bones without branches that
 # is bent by some degrees at rest is taken for hinges about the normal of its plane. Joints of a straight chain turn

@@ -114,7 +114,7 @@ def read_summary(folder: Path) -> Summary | None:
 
 
 def parse_summary(path: Path) -> Summary:
-    """What a `comparison.json` says; what is damaged in it is refused by name."""
+    """The contents of a `comparison.json`; a damaged entry is refused by name."""
     found = read_json(Source(path))
     if _part(found, "format").value != FORMAT:
         raise found.error(f"is no comparison of models; {CURE}")

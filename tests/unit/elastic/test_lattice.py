@@ -150,7 +150,7 @@ def test_seams_count_as_closed():
     [
         (Mesh(box().rest, box().faces[:-1], name="bowl"), 0.3, ("'bowl'", "open along 3 edges", "close its holes")),
         (Mesh(np.zeros((3, 3)), [[0, 1, 2]], name="dot"), 0.3, ("'dot'", "no triangle with an area")),
-        (box(), 1e-3, ("too many", "ask for fewer")),
+        (box(), 1e-3, ("too many", "use fewer --cells")),
     ],
 )
 def test_what_has_no_inside_is_named(refused, mesh, cube, said):

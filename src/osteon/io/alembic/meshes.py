@@ -37,7 +37,7 @@ NEAR = 1e-4
 
 
 class _Indexed:
-    """Samples of a property, fetched when they are asked for."""
+    """Samples of a property, fetched when they are read."""
 
     def __init__(self, fetch: Callable[[int], NDArray[Any]]) -> None:
         self._fetch = fetch
@@ -130,7 +130,7 @@ def _alembic_mesh(schema: Any, name: str, above: tuple[Samples, ...], source: So
     n_vertices = len(array_of(points.samples[0]))
     written = Polygons(sizes, array_of(corners.samples[0]))
     if len(written.corners) != int(sizes.sum()) or (sizes < 0).any():
-        raise source.format_error(f"mesh '{name}' has {len(written.corners)} corners, its faces ask for {sizes.sum()}")
+        raise source.format_error(f"mesh '{name}' has {len(written.corners)} corners, its faces need {sizes.sum()}")
     written = written.checked(source, n_vertices)
     order = turned_corners(sizes)
     positions = Samples(_Indexed(lambda i: array_of(points.samples[i])), _times(points), _per_cycle(points))
@@ -202,7 +202,8 @@ def merge_alembic_meshes(parts: list[AlembicMesh], metadata: dict[str, Any], sou
 def _mesh_part(part: AlembicMesh) -> MeshPart:
     n_vertices = len(part.positions.values[0])
     sizes = part.polygons.sizes
-    turn = turned_corners(sizes) if _mirrored(part) else np.arange(len(part.order))
+    signs = [np.sign(np.linalg.det(s.values[0][:3, :3])) for s in part.above]
+    turn = turned_corners(sizes) if np.prod(signs) < 0 else np.arange(len(part.order))  # mirrored by its transforms
     uvs, normals = _corner_uvs(part, n_vertices), _corner_normals(part, n_vertices)
     materials, numbers = _materials(part)
     return MeshPart(
@@ -215,12 +216,6 @@ def _mesh_part(part: AlembicMesh) -> MeshPart:
         numbers,
         None if normals is None else normals[turn],
     )
-
-
-def _mirrored(part: AlembicMesh) -> bool:
-    """Whether the transforms above turn the mesh inside out."""
-    signs = [np.sign(np.linalg.det(s.values[0][:3, :3])) for s in part.above]
-    return float(np.prod(signs)) < 0
 
 
 def _corner_uvs(part: AlembicMesh, n_vertices: int) -> Float32 | None:

@@ -2,7 +2,7 @@
 
 An Ogawa file is a tree of groups and blocks of data. It begins with the letters Ogawa, 0xff once it was closed
 properly, a version, and the place of the root group. A group is a count and that many 64-bit places, a block of data a
-size and that many bytes. The highest bit of a place tells data (1) from a group (0); place 0 is empty.
+size and that many bytes. The highest bit of a place is 1 for data and 0 for a group; place 0 is empty.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def _walk(file: BinaryIO, size: int, root: int, source: Source) -> None:
         children = _children(file, size, waiting.pop(), source)
         is_data = (children & DATA_BIT) != 0
         for place in np.unique(children[is_data] & ~DATA_BIT):
-            _check_data(file, size, int(place), source)
+            if place and _number_at(file, size, int(place), source) > size - int(place) - 8:
+                raise _cut_off(size, source)
         for group in np.unique(children[~is_data]):
             if int(group) and int(group) not in seen:
                 seen.add(int(group))
@@ -59,11 +60,6 @@ def _children(file: BinaryIO, size: int, place: int, source: Source) -> np.ndarr
     if count > (size - place - 8) // 8:
         raise _cut_off(size, source)
     return np.frombuffer(file.read(8 * count), "<u8")
-
-
-def _check_data(file: BinaryIO, size: int, place: int, source: Source) -> None:
-    if place and _number_at(file, size, place, source) > size - place - 8:
-        raise _cut_off(size, source)
 
 
 def _number_at(file: BinaryIO, size: int, place: int, source: Source) -> int:

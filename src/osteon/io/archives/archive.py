@@ -144,12 +144,12 @@ class Archive:
 
 @contextmanager
 def open_archive(source: Source) -> Iterator[Archive]:
-    """The archive, with everything that can be wrong with a zip told as a FileFormatError."""
+    """The open archive; everything that can be wrong with a zip becomes a FileFormatError."""
     with source.open() as file:
         size = file.seek(0, 2)
         try:
             zipped = zipfile.ZipFile(file)
-        except Exception as error:  # a damaged list of contents is told in many ways
+        except Exception as error:  # a damaged list of contents raises many kinds of errors
             raise _damaged(source, error) from error
         with zipped:
             yield Archive(source, zipped, size)

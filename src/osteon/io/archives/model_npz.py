@@ -144,7 +144,7 @@ def _skeleton(archive: NamedArrays, header: dict[str, Any]) -> Skeleton | None:
 
 #: What coarse meshes take from the model, besides its pictures.
 SHARED = ("transforms", "coefficients", "joint_parents", "world_from_joint")
-#: What the header says of a mesh alone.
+#: Keys of the header that each mesh has.
 _OF_MESH = ("name", "primitive_names")
 
 

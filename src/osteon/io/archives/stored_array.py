@@ -103,7 +103,7 @@ def triangulate_faces(faces: NDArray[Any], source: Source) -> tuple[IntArray, In
 
 
 MAGIC = b"\x93NUMPY"
-#: Bytes that tell the length of the header, by version.
+#: Bytes of the length of the header, by version.
 LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}
 #: NumPy itself writes 118 bytes for three dimensions.
 LONGEST_HEADER = 1 << 14

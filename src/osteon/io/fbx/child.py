@@ -1,4 +1,4 @@
-"""What the child is asked about an FBX file: what it holds, and frames of it, posed.
+"""Requests to the child about an FBX file: its outline, and its frames, posed.
 
 Imports little of Osteon, so that it starts quickly. The scene stays open between two questions, and the process leaves
 without cleaning up what the library counts wrongly.
@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.errors import OsteonError
-from osteon.io.fbx.caches import SceneCaches, find_caches
-from osteon.io.fbx.library import affine, floats, items, moved, shown, wholes
+from osteon.io.fbx.library import SceneCaches, affine, find_caches, floats, items, moved, shown, wholes
 from osteon.io.load.limits import MOST_FRAMES
 from osteon.io.load.source import Source, quote
 from osteon.io.native.child import Arrays, Outlet
@@ -102,7 +101,7 @@ def geometry(scene: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def further_sets(scene: Any) -> list[str]:
-    """What is said of texture coordinates and colours beyond the first set of a mesh, which are not read."""
+    """Notes on texture coordinates and colours beyond the first set of a mesh, which are not read."""
     meshes = [mesh for _, mesh in shown(scene)]
     counts = {
         "texture coordinates": max(len(items(mesh.uv_sets)) for mesh in meshes) - 1,
@@ -180,7 +179,7 @@ def takes_of(scene: Any, caches: SceneCaches | None, rate: float) -> list[Take]:
         while any(name == other.name for other in found):
             name += "_"
         found.append(Take(stack.anim, name, moments_between(stack.time_begin, stack.time_end, rate, name)))
-    # No stack says how long the cache plays.
+    # No stack has the duration of the cache.
     if caches is not None and cached and all(len(take.moments) == 1 for take in found):
         return [Take(scene.anim, "cache", moments_between(caches.begin, caches.end, rate, "cache"))]
     return found
@@ -279,7 +278,7 @@ def prepare() -> None:
 
 
 def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
-    """What `read.py` asks: an outline, or frames."""
+    """Answer a request of `read.py`: an outline, or frames."""
     try:
         if request["path"] not in _OPEN:
             _OPEN[request["path"]] = OpenScene(request, outlet)
@@ -290,7 +289,7 @@ def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
         return None, {}
     except (OsteonError, MemoryError):
         raise
-    except Exception as error:  # whatever the library says of a file
-        said = str(error).strip().splitlines() or [type(error).__name__]
+    except Exception as error:  # the library may raise anything
+        lines = str(error).strip().splitlines() or [type(error).__name__]
         source = Source(Path(request["path"]))
-        raise source.format_error(f"cannot be read as FBX ({quote(said[0])}); export it again") from error
+        raise source.format_error(f"cannot be read as FBX ({quote(lines[0])}); export it again") from error

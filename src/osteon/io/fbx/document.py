@@ -65,7 +65,7 @@ def _ask(path: Path, fps: float | None, *, meshes: bool, sample: bool) -> Answer
 
 
 def build_document(source: Source, header: dict[str, Any], arrays: Arrays) -> Document:
-    """The glTF of what the child tells."""
+    """The glTF document of the child's answer."""
     buffer = BufferWriter()
     root: JsonObject = {"asset": {"version": "2.0"}, "scene": 0, "nodes": _nodes(header, arrays["places"])}
     root["scenes"] = [{"nodes": [n for n, parent in enumerate(header["parents"]) if parent < 0]}]

@@ -1,6 +1,6 @@
-"""The client of the FBX reader: children pose the scene, what they say becomes a sequence.
+"""The client of the FBX reader: children pose the scene, and their answers become a sequence.
 
-A child opens the file and tells all but the frames. It poses the first of them; where the rest would take much longer
+A child opens the file and sends all but the frames. It poses the first of them; where the rest would take much longer
 than to open the file again, more children each pose a part, one per core.
 """
 
@@ -48,7 +48,7 @@ def outline_fbx(path: Path, request: ReadRequest) -> Outline:
     source = _checked(path)
     child = NativeChild(FBX_TASK, source, path.stat().st_size)
     try:
-        return _outline(child.ask(_asked("outline", request, source)), request, source)
+        return _outline(child.ask(_request_of("outline", request, source)), request, source)
     finally:
         child.end()
 
@@ -58,7 +58,7 @@ def read_fbx(path: Path, request: ReadRequest) -> MeshSequence:
     source = _checked(path)
     child = NativeChild(FBX_TASK, source, path.stat().st_size)
     try:
-        about = child.ask(_asked("outline", request, source))
+        about = child.ask(_request_of("outline", request, source))
         outline = _outline(about, request, source)
         check_frames(source, path.stat().st_size, outline.clips[-1].stop, request.options.fps)
         room = FrameRoom(source, request.progress)
@@ -80,7 +80,7 @@ def _checked(path: Path) -> Source:
     return source
 
 
-def _asked(question: str, request: ReadRequest, source: Source) -> dict[str, Any]:
+def _request_of(question: str, request: ReadRequest, source: Source) -> dict[str, Any]:
     options = request.options
     rate = None if options.fps == "file" else options.frame_rate
     return {"question": question, "path": str(source.path), "fps": rate, "clips": list(options.clips)}
@@ -90,7 +90,7 @@ def _pose(child: NativeChild, room: FrameRoom, opening: float, total: int, reque
     """All frames into their room, by as many children as pay."""
 
     def frames(first: int, stop: int) -> dict[str, Any]:
-        return _asked("frames", request, room.source) | {"first": first, "stop": stop}
+        return _request_of("frames", request, room.source) | {"first": first, "stop": stop}
 
     tried = min(TRIED, total)
     started = time.monotonic()
@@ -121,7 +121,7 @@ def n_helpers(left: float, opening: float, n_cores: int) -> int:
 
 
 def _ask_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRoom) -> None:
-    """Each child its own question, all at once; the first that fails is told, and the caller ends them all."""
+    """Send each child its own request, all at once; the first error is raised, and the caller ends all children."""
     failed: list[Exception] = []
 
     def receive(one: NativeChild) -> None:

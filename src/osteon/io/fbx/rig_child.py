@@ -1,6 +1,6 @@
-"""What the child is asked about the rig of an FBX file: its nodes, how they move, and meshes with their weights.
+"""Requests to the child about the rig of an FBX file: its nodes, how they move, and meshes with their weights.
 
-Nodes are told as glTF has them, translation, rotation and scale in their parents; where FBX lets a child ignore its
+Nodes are stored as in glTF, by translation, rotation and scale in their parents; where FBX lets a child ignore its
 parent's scale, ufbx puts a node in between that undoes it.
 """
 
@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from osteon.core.errors import OsteonError
-from osteon.io.fbx.caches import SceneCaches
 from osteon.io.fbx.child import by_corner, numbers_of, prepare, takes_of
-from osteon.io.fbx.library import affine, floats, held, items, moved, shown, wholes
+from osteon.io.fbx.library import SceneCaches, affine, floats, held, items, moved, shown, wholes
 from osteon.io.load.source import Source, quote
 from osteon.io.native.child import Arrays, Outlet
 
@@ -126,7 +125,7 @@ def _weights(node: Any, mesh: Any, i: int, number: dict[int, int], arrays: Array
 
 
 def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
-    """What `document.py` asks: everything at once."""
+    """Answer a request of `document.py`: everything at once."""
     import ufbx
 
     data = Source(Path(request["path"])).read()
@@ -142,18 +141,16 @@ def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
         )
         header, arrays, number = read_nodes(scene)
         clips, moving = read_clips(scene, number, request, outlet)
-        meshes, geometry = read_meshes(scene, number, outlet) if request["meshes"] else (_meshes_of(scene), {})
+        meshes: dict[str, Any] = {"meshes": [{"name": node.name} for node, _ in shown(scene)], "materials": []}
+        geometry: Arrays = {}
+        if request["meshes"]:
+            meshes, geometry = read_meshes(scene, number, outlet)
     except (OsteonError, MemoryError):
         raise
-    except Exception as error:  # whatever the library says of a file
-        said = str(error).strip().splitlines() or [type(error).__name__]
+    except Exception as error:  # the library may raise anything
+        lines = str(error).strip().splitlines() or [type(error).__name__]
         source = Source(Path(request["path"]))
-        raise source.format_error(f"cannot be read as FBX ({quote(said[0])}); export it again") from error
+        raise source.format_error(f"cannot be read as FBX ({quote(lines[0])}); export it again") from error
     rate = request["fps"] or scene.settings.frames_per_second or 24.0
     seconds = time.monotonic() - started
     return header | meshes | {"clips": clips, "rate": rate, "seconds": seconds}, arrays | moving | geometry
-
-
-def _meshes_of(scene: Any) -> dict[str, Any]:
-    """Which nodes show a mesh, without its geometry."""
-    return {"meshes": [{"name": node.name} for node, _ in shown(scene)], "materials": []}

@@ -1,4 +1,4 @@
-"""What a format tells the registries about itself. Each format exports its own entry; the registries list them."""
+"""Types of the entries of the format registry. Each format exports its own entry; `registry.py` lists them."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def check_extra(written: _Format, path: Path) -> None:
 
 
 def load_extra(module: str, extra: str, path: Path) -> Any:
-    """The imported `module`, or one line that says which extra of Osteon brings it."""
+    """The imported `module`, or one line of error that names the extra of Osteon to install."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What a caller may say about an input or an output, and what a reader of whole animations is given."""
+"""Options of inputs and outputs, and what a reader of whole animations receives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TAKES_SHORT_POSITIONS = engines_that(quantized_positions=True)
 _TAKES_SHORT_ROTATIONS = engines_that(short_rotations=True)
 _TAKES_MESHOPT = engines_that(meshopt=True)
 _MOVES = need(input=("sequence", "model", "clips"), says="a skeleton file has no frames; omit it")
-_OWN_REST = need(rest_pose="sequence", says="the rig tells the rest pose that it was bound in; omit it")
+_OWN_REST = need(rest_pose="sequence", says="the rig has the rest pose that it was bound in; omit it")
 _ALL_FRAMES = need(input=("sequence", "skeleton"), says="chooses frames of a sequence; play chooses those of a model")
 _FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; omit it")
 
@@ -66,7 +66,7 @@ class LoadOptions:
         shown_default="file's, or 24",
         needs=(_MOVES,),
     )
-    faces: Path | None = option(  # refused where it is read: inputs tell only then whether they hold triangles
+    faces: Path | None = option(  # refused where it is read: only then is it known whether inputs hold triangles
         None,
         help="Mesh or .npy with the triangles, for inputs that hold none, such as an .npy.",
         flags=("--faces",),
@@ -168,7 +168,7 @@ class Connectivity:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What every reader of whole animations is asked."""
+    """What every reader of whole animations receives."""
 
     options: LoadOptions = DEFAULT_LOAD_OPTIONS
     connectivity: Connectivity | None = None  # from LoadOptions.faces

@@ -1,4 +1,4 @@
-"""What a file may ask for: one rule, one message, for every reader.
+"""How much memory a file may need: one rule and one message for every reader.
 
 A file of a few kilobytes can unpack to terabytes, or name the same numbers a million times. Whatever a reader makes
 beyond the bytes that it was given is claimed here before it is made; the claims of a file add up. Refused is
@@ -23,7 +23,7 @@ __all__ = ["LARGEST_RATIO", "LARGEST_UNPACKED", "MEMORY", "MOST_FRAMES", "Claims
 
 
 def _memory() -> int:
-    """Bytes of memory of this machine; 64 GiB where the system does not tell."""
+    """Bytes of memory of this machine; 64 GiB where the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -31,7 +31,7 @@ def _memory() -> int:
 
 
 def free_memory() -> int:
-    """Bytes of memory and swap that are free on this machine; all of its memory where the system does not tell."""
+    """Bytes of memory and swap that are free on this machine; all of its memory where the system does not report it."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         kilobytes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
@@ -55,13 +55,13 @@ def check_frames(source: Source, stored: int, count: int, fps: float | str, few:
     most = min(MOST_FRAMES, max(few, stored)) if fps == "file" else MOST_FRAMES
     if count > most:
         raise source.format_error(
-            f"lasts {count} frames, and no more than {most} are believed of its size; check its key times, "
+            f"lasts {count} frames, and no more than {most} are plausible for its size; check its key times, "
             "or name a frame rate if they are meant"
         )
 
 
 class Claims:
-    """All that one file asked for so far."""
+    """The memory that one file has claimed so far."""
 
     def __init__(self, source: Source, stored: int) -> None:
         self.source = source
@@ -78,7 +78,7 @@ class Claims:
         self._check_memory(what)
 
     def sample(self, n_bytes: int, what: str) -> None:
-        """Bytes that are computed from what is stored, as many as the caller's options ask for."""
+        """Bytes that are computed from what is stored, as many as the options of the caller require."""
         self._sampled += n_bytes
         self._check_memory(what)
 

@@ -60,8 +60,8 @@ _WRITTEN = (".glb", ".gltf")
 
 def has_clips_only(path: Path) -> bool:
     """Whether a file holds animations and no mesh; nothing is sampled."""
-    asked = _HOLDS_CLIPS.get(path.suffix.lower())
-    return asked is not None and bool(asked(path))
+    test = _HOLDS_CLIPS.get(path.suffix.lower())
+    return test is not None and bool(test(path))
 
 
 def open_clips(path: Path, fps: float | None = None) -> Document | None:

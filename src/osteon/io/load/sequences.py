@@ -63,7 +63,7 @@ def load_sequence(
 
 
 def load_outline(paths: Sequence[PathLike], *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Outline | None:
-    """What one file holds, where its format can tell without its frames; None if they must be read."""
+    """What one file holds, where its format has it without its frames; None if they must be read."""
     takes = resolve_inputs(paths)
     found = format_of(takes[0].files[0])
     whole = (options.rest, options.faces, options.frames, options.step) == (None, None, None, 1)
@@ -100,7 +100,9 @@ def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
                 frames[done] = read_next_file(Source(path, f), first)
             done += 1
             report_progress(request.progress, "load", done / total)
-        name = _unused(take.name, [c.name for c in clips])
+        name = take.name
+        while name in [clip.name for clip in clips]:
+            name += "_"
         clips.append(Clip(name, done - len(take.files), done, request.options.frame_rate))
     return MeshSequence(frames, first.faces, first.vertices, tuple(clips), first.asset, takes[0].name)
 
@@ -131,12 +133,6 @@ def _mesh_format(path: Path) -> MeshFormat:
     return found
 
 
-def _unused(name: str, taken: list[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
 def _read_connectivity(path: Path) -> Connectivity:
     """Triangles from any file that has some."""
     found = format_of(path)
@@ -154,7 +150,7 @@ def _read_connectivity(path: Path) -> Connectivity:
 
 
 def _with_rest(sequence: MeshSequence, options: LoadOptions) -> MeshSequence:
-    """The sequence with the rest pose that was asked for."""
+    """The sequence with the rest pose of the options."""
     if options.rest is None:
         return sequence
     if isinstance(options.rest, int):

@@ -81,7 +81,7 @@ class Source:
 
     @contextmanager
     def naming(self) -> Iterator[None]:
-        """Errors about arrays made inside the block are told with the file they came from, once."""
+        """Errors about arrays made inside the block name the file they came from, once."""
         try:
             yield
         except GeometryError as error:

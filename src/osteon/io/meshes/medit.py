@@ -93,7 +93,7 @@ class MeditScan:
         return tetrahedra
 
     def positions(self) -> Float64:
-        """(v,3) as exact as the file tells them; a flat mesh lies in the plane z = 0."""
+        """(v,3) as exact as in the file; a flat mesh lies in the plane z = 0."""
         table = self._rows("vertices", self.dimension, np.float64)
         return np.concatenate([table, np.zeros((len(table), 3 - self.dimension))], axis=1)
 

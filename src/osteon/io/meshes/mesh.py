@@ -108,7 +108,7 @@ class LoadedMesh:
 
 
 class MeshScan(Protocol):
-    """A file of which only the outline was read. Parts are parsed when they are asked for."""
+    """A file of which only the outline was read. Parts are parsed when they are needed."""
 
     def vertices(self) -> Float32:
         """(v,3), finite."""

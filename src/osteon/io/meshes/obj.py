@@ -180,15 +180,11 @@ class ObjScan:
             return np.zeros(0, np.int32), ()
         stops = np.append(np.searchsorted(self.face_lines, [line for line, _ in named]), len(self.face_lines))
         runs = [("default", int(stops[0]))]
-        runs += [(name or "default", int(stop - start)) for (_, name), start, stop in _spans(named, stops)]
+        runs += [(name or "default", count) for (_, name), count in zip(named, np.diff(stops).tolist(), strict=True)]
         numbers: dict[str, int] = {}
         per_run = [(numbers.setdefault(name, len(numbers)), count) for name, count in runs if count]
         labels = np.repeat(np.array([n for n, _ in per_run], np.int32), [c for _, c in per_run])
         return labels, tuple(numbers)
-
-
-def _spans(named: list[tuple[int, str]], stops: Int64) -> zip[tuple[tuple[int, str], int, int]]:
-    return zip(named, stops[:-1].tolist(), stops[1:].tolist(), strict=True)
 
 
 def _slots(block: bytes, corner_starts: Int64) -> tuple[Int64, Int64]:

@@ -64,10 +64,6 @@ class Element:
     count: int
     properties: tuple[Property, ...]
 
-    @property
-    def has_lists(self) -> bool:
-        return any(p.count is not None for p in self.properties)
-
 
 @dataclass(frozen=True, slots=True)
 class Header:

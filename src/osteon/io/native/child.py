@@ -87,17 +87,17 @@ def main() -> None:
     """What the process runs: a module's name, the bytes it may take, the silence it may keep, and its parent."""
     module, memory, silence, parent = sys.argv[1:5]
     end_with(int(parent))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the client ends this process
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     serve(module, sys.stdin.buffer, answers, int(memory), float(silence))
 
 
 def serve(module: str, requests: BinaryIO, answers: BinaryIO, memory: int, silence: float) -> NoReturn:
-    """Answer until nobody asks; leaves without cleaning up after libraries."""
+    """Answer requests until none arrives; exits without cleaning up after libraries."""
     outlet = Outlet(answers, silence)
-    asked: queue.Queue[Any] = queue.Queue()
-    threading.Thread(target=_listen, args=(requests, asked), daemon=True).start()
+    received: queue.Queue[Any] = queue.Queue()
+    threading.Thread(target=_listen, args=(requests, received), daemon=True).start()
     far = import_module(module)
     if hasattr(far, "prepare"):
         far.prepare()
@@ -107,7 +107,7 @@ def serve(module: str, requests: BinaryIO, answers: BinaryIO, memory: int, silen
     while True:
         outlet.wait_for(2 * IDLE)
         try:
-            request = asked.get(timeout=IDLE)
+            request = received.get(timeout=IDLE)
         except queue.Empty:
             os._exit(0)
         outlet.alive()
@@ -127,11 +127,11 @@ def _answer(far: Any, request: Any, outlet: Outlet) -> None:
         outlet.say("answer", value, arrays)
 
 
-def _listen(requests: BinaryIO, asked: queue.Queue[Any]) -> None:
-    """A line of JSON is a request; the end of the file is the end of whoever asked."""
+def _listen(requests: BinaryIO, received: queue.Queue[Any]) -> None:
+    """A line of JSON is a request; the end of the file is the end of the client."""
     with suppress(OSError):
         for line in requests:
-            asked.put(json.loads(line))
+            received.put(json.loads(line))
     os._exit(0)
 
 
@@ -145,7 +145,7 @@ _LARGEST_ARRAY = 1 << 42
 
 
 class BrokenMessage(Exception):
-    """The other side ended in the middle of a message, or before it, or says nonsense."""
+    """The message ends early, or is malformed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ __all__ = ["Answer", "FrameRoom", "NativeChild", "NativeTask", "Process", "ask_n
 LEAST_MEMORY, CORE_MEMORY = 4 << 30, 128 << 20
 #: Bytes that a pipe holds at once, where that can be set.
 PIPE = 1 << 20
-#: Seconds between the end of what a child says and its own.
+#: Seconds that a child may take to exit after its last message.
 GRACE = 2.0
 
 _START = """
@@ -92,7 +92,7 @@ class FrameRoom:
     frames: Float32 | None = None  # (f,v,3)
     done: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _thread: int = field(default_factory=threading.get_ident)  # that is told how far it is
+    _thread: int = field(default_factory=threading.get_ident)  # that receives progress
 
     def place(self, first: int, total: int, shape: tuple[int, ...]) -> Float32:
         """Where frames (n,v,3) belong."""
@@ -136,7 +136,7 @@ class NativeChild:
     def send(self, request: dict[str, Any]) -> None:
         """A question, whose answer is received later."""
         assert self._process.stdin is not None
-        with suppress(OSError):  # one that has ended is told when the answer is read
+        with suppress(OSError):  # the end of a child is noticed when its answer is read
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
 
@@ -205,8 +205,8 @@ def _error_class(name: str) -> type[OsteonError]:
 def _start_interpreter(task: NativeTask, memory: int) -> Process:
     """A new Python that finds the modules this one finds, but none in the current folder."""
     path = json.dumps([entry for entry in sys.path if entry])
-    asked = [task.module, str(memory), str(task.silence), str(os.getpid()), path]
-    command = [sys.executable, "-P", "-c", _START, *asked]
+    request_fields = [task.module, str(memory), str(task.silence), str(os.getpid()), path]
+    command = [sys.executable, "-P", "-c", _START, *request_fields]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if sys.platform == "linux" and process.stdout is not None:
         import fcntl
@@ -222,7 +222,7 @@ start_process: Callable[[NativeTask, int], Process] = _start_interpreter
 
 @dataclass(slots=True)
 class _Kept:
-    """A child that answered, and may soon be asked about the same file again, by the same thread."""
+    """A child that answered, and may soon get another request about the same file from the same thread."""
 
     child: NativeChild
     path: Path
@@ -246,7 +246,8 @@ def ask_native(
 
     Frames that the child sends are the array `frames` of the answer.
     """
-    child = _kept(task, source.path) or NativeChild(task, source, _size(source.path))
+    size = source.path.stat().st_size if source.path.exists() else 0
+    child = _kept(task, source.path) or NativeChild(task, source, size)
     room = FrameRoom(source, progress)
     answer = child.ask(request | {"path": str(source.path)}, room)
     if keep:
@@ -256,12 +257,6 @@ def ask_native(
         child.end()
     frames: dict[str, NDArray[Any]] = {} if room.frames is None else {"frames": room.frames}
     return Answer(answer.value, answer.arrays | frames)
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):
-        return path.stat().st_size
-    return 0
 
 
 def _kept(task: NativeTask, path: Path) -> NativeChild | None:
@@ -296,8 +291,8 @@ def pack_sequence(mesh: Mesh, clips: tuple[Clip, ...]) -> tuple[Any, Arrays]:
 
 def ask_sequence(task: NativeTask, source: Source, request: ReadRequest) -> MeshSequence:
     """The sequence that a child reads."""
-    asked = {"question": "sequence", "fps": request.options.fps, "clips": list(request.options.clips)}
-    found = ask_native(task, source, asked, progress=request.progress)
+    request_fields = {"question": "sequence", "fps": request.options.fps, "clips": list(request.options.clips)}
+    found = ask_native(task, source, request_fields, progress=request.progress)
     held, header = HeldArrays(source, found.arrays), found.value
     with damage_named(source):
         return MeshSequence(

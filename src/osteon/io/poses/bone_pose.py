@@ -1,4 +1,4 @@
-"""What one pose of a JSON file says about the skeleton: "rotate", "bones", "translate", "joints", in this order.
+"""One pose of the skeleton in a JSON file: "rotate", "bones", "translate", "joints", in this order.
 
 Turns and stretches are passed on from the root (`kinematics`), then everything is shifted, then joints that have a
 place of their own are put there; what hangs on those does not follow. Rotations of bones are kept if some joint was
@@ -27,7 +27,7 @@ BONE_POSE_KEYS = ("joints", "rotate", "translate", "bones")
 
 @dataclass(frozen=True)
 class SkeletonNames:
-    """A skeleton whose joints and bones are asked for by name."""
+    """A skeleton whose joints and bones are looked up by name."""
 
     skeleton: StickSkeleton
     hinges: Mapping[int, Float64] = field(default_factory=dict)  # (3,) by joint: what a plain number turns about
@@ -58,7 +58,7 @@ class SkeletonNames:
         return self._joints[name]
 
     def bone(self, name: str, json_value: JsonValue) -> tuple[int, bool]:
-        """The bone, and whether the name tells it from B to A."""
+        """The bone, and whether the name is that from B to A."""
         if name not in self._bones:
             raise json_value.error(f"there is no bone {quote(name)}; {nearest_of(name, self._bones)}")
         if len(self._bones[name]) > 1:
@@ -73,7 +73,7 @@ class BonePose:
     joints: Float64  # (j,3)
     rotations: Float64  # (b,3,3)
     turned: bool  # some joint was turned, so that the rotations are more than the least ones
-    cross_scale: dict[int, float] = field(default_factory=dict)  # by bone, those that were told
+    cross_scale: dict[int, float] = field(default_factory=dict)  # by bone, those that are given
     twist: dict[int, tuple[float, float]] = field(default_factory=dict)  # radians at A and B
 
 
@@ -105,10 +105,10 @@ def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePo
 def read_turns(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
     """(3,3) by joint; of several turns of one joint the first in the list is done first."""
     turns: dict[int, Float64] = {}
-    for name, told in json_value.named().items():
+    for name, entry in json_value.named().items():
         joint = names.joint(name, json_value)
         turn = np.eye(3)
-        for one in told.items("turn") if told.is_list else [told]:
+        for one in entry.items("turn") if entry.is_list else [entry]:
             turn = _turn(one, names, joint) @ turn
         turns[joint] = turn
     return turns
@@ -140,7 +140,7 @@ def read_axis(json_value: JsonValue, names: SkeletonNames) -> Float64:
         return -along if reverse else along
     axis = np.array(json_value.point())
     if not axis.any():
-        raise json_value.error("expected an axis of non-zero length")
+        raise json_value.error("an axis needs a direction, got zero")
     return axis
 
 
@@ -158,12 +158,12 @@ def _bones(json_value: JsonValue, names: SkeletonNames) -> _BoneFields:
     held = set(tree_bones(names.skeleton))
     out = _BoneFields({}, {}, {})
     told_as: dict[int, str] = {}
-    for name, told in json_value.named().items():
+    for name, entry in json_value.named().items():
         b, reverse = names.bone(name, json_value)
         if b in told_as:
             raise json_value.error(f"{quote(told_as[b])} and {quote(name)} are one bone; leave one out")
         told_as[b] = name
-        fields = told.fields(("stretch", "cross_scale", "twist"))
+        fields = entry.fields(("stretch", "cross_scale", "twist"))
         if "stretch" in fields:
             out.stretch[b] = fields["stretch"].positive()
             if b not in held:

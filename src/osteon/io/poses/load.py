@@ -41,7 +41,7 @@ def load_poses(
 ) -> PoseTrack:
     """All poses of all files in order; `fps` overrides theirs, `clips` picks animations of rigs by name (() all).
 
-    Without a skeleton only control lines and pins can be told. Files with one pose each become one clip.
+    Without a skeleton only control lines and pins can be given. Files with one pose each become one clip.
     """
     if isinstance(paths, str) or not len(paths):
         raise OptionError("poses: expected a list of at least one file")
@@ -149,11 +149,11 @@ def join_tracks(tracks: list[PoseTrack], sources: list[Source], skeleton: StickS
     )
 
 
-def _joined(told: list[Float64 | None], otherwise: list[Float64]) -> Float64 | None:
-    """All frames, if some file tells something."""
-    if all(value is None for value in told):
+def _joined(values: list[Float64 | None], otherwise: list[Float64]) -> Float64 | None:
+    """All frames, if some file has values."""
+    if all(value is None for value in values):
         return None
-    return np.concatenate([o if v is None else v for v, o in zip(told, otherwise, strict=True)])
+    return np.concatenate([o if v is None else v for v, o in zip(values, otherwise, strict=True)])
 
 
 def _turned(track: PoseTrack) -> NDArray[np.bool_]:

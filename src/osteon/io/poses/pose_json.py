@@ -61,12 +61,13 @@ def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known:
     fps = top["fps"].positive() if "fps" in top else DEFAULT_FPS
     name = top["name"].text() if "name" in top else json_value.source.path.stem
     rows = [_bone_pose(pose, names) for pose in fields]
+    rotated = any(row is not None and row.turned for row in rows)
     with json_value.source.naming():
         return PoseTrack(
             joints=np.stack([np.zeros((0, 3)) if row is None else row.joints for row in rows]),
             cross_scale=_cross_scale(rows, skeleton),
             twist=_twist(rows, skeleton),
-            rotations=_rotations(rows),
+            rotations=np.stack([row.rotations for row in rows if row is not None]) if rotated else None,
             turned=np.array([row is not None and row.turned for row in rows]),
             lines=line_track(lines, line_poses),
             pins=pin_track(pins, poses),
@@ -76,7 +77,7 @@ def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known:
 
 
 def _poses(json_value: JsonValue) -> tuple[dict[str, JsonValue], list[JsonValue]]:
-    """What stands at the top, and the poses, told as `pose 1`, `pose 2`, … where there is a list of them."""
+    """The top-level fields, and the poses, named `pose 1`, `pose 2`, … where there is a list of them."""
     top = json_value.named()
     if "poses" not in top:
         return top, [json_value]
@@ -85,18 +86,12 @@ def _poses(json_value: JsonValue) -> tuple[dict[str, JsonValue], list[JsonValue]
 
 
 def _bone_pose(fields: dict[str, JsonValue], names: SkeletonNames | None) -> BonePose | None:
-    told = {key: value for key, value in fields.items() if key in BONE_POSE_KEYS}
+    entry = {key: value for key, value in fields.items() if key in BONE_POSE_KEYS}
     if names is None:
-        for value in told.values():
+        for value in entry.values():
             raise value.error("moves a skeleton, but none is given; without one only 'lines' and 'pins' can be used")
         return None
-    return read_bone_pose(told, names)
-
-
-def _rotations(rows: list[BonePose | None]) -> Float64 | None:
-    """(f,b,3,3), if some joint was turned."""
-    there = [row for row in rows if row is not None]
-    return np.stack([row.rotations for row in there]) if any(row.turned for row in there) else None
+    return read_bone_pose(entry, names)
 
 
 def _cross_scale(rows: list[BonePose | None], skeleton: StickSkeleton | None) -> Float64 | None:
@@ -140,7 +135,7 @@ class LinePose:
 
 
 def define_lines(json_value: JsonValue, lines: dict[str, ControlLine], plane: float | None, *, posed: bool) -> None:
-    """Add the lines of a list that are new to `lines`; what is told again must be the same."""
+    """Add the lines of a list that are new to `lines`; a repeated definition must be the same."""
     names: set[str] = set()
     for item in json_value.items("line"):
         fields = item.fields(LINE_KEYS if posed else DEFINITION_KEYS)
@@ -154,7 +149,7 @@ def define_lines(json_value: JsonValue, lines: dict[str, ControlLine], plane: fl
         if name not in lines or "rest" in fields or "domain" in fields:
             line = _definition(item, name, fields, plane, lines.get(name))
             if lines.setdefault(name, line) != line:
-                raise item.error(f"the line {quote(name)} was told before with another rest or domain; tell it once")
+                raise item.error(f"the line {quote(name)} was defined before with another rest or domain; correct one")
 
 
 def _line_name(item: JsonValue, fields: dict[str, JsonValue]) -> str:
@@ -237,7 +232,7 @@ def read_pins(json_value: JsonValue, plane: float | None) -> dict[int, Point]:
 
 
 def pin_track(poses: list[dict[int, Point]], json_values: list[JsonValue]) -> PinTrack:
-    """All pins over all poses; refused if a pose (told at its entry) pins other vertices than the first."""
+    """All pins over all poses; refused if a pose (named by its entry) pins other vertices than the first."""
     vertices = sorted(poses[0])
     for pins, json_value in zip(poses, json_values, strict=True):
         for vertex in sorted(set(pins) ^ set(vertices)):
@@ -263,8 +258,8 @@ def save_poses(track: PoseTrack, skeleton: StickSkeleton, path: PathLike, *, nam
 def poses_as_json(track: PoseTrack, skeleton: StickSkeleton, name: str = "") -> dict[str, Any]:
     """What `save_poses` writes."""
     poses = [_pose(track, f, skeleton) for f in range(track.n_frames)]
-    told = {"name": name} if name else {}
-    return {**told, **poses[0]} if len(poses) == 1 else {**told, "fps": track.clips[0].fps, "poses": poses}
+    entry = {"name": name} if name else {}
+    return {**entry, **poses[0]} if len(poses) == 1 else {**entry, "fps": track.clips[0].fps, "poses": poses}
 
 
 def _pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
@@ -272,17 +267,17 @@ def _pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
     size = bounding_diagonal(skeleton.joints)
     moved = np.flatnonzero(np.linalg.norm(found.residual, axis=1) > NOTHING * size)
     turned = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.turns.items()}
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "rotate": {name: turn for name, turn in turned.items() if turn is not None},
         "translate": found.shift.tolist() if np.linalg.norm(found.shift) > NOTHING * size else None,
         "joints": {skeleton.names[j]: track.joints[f, j].tolist() for j in moved},
         "bones": _bones(track, f, skeleton),
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in entry.items() if value}
 
 
 def axis_and_degrees(matrix: Float64) -> dict[str, Any] | None:
-    """A turn as pose files tell it; None if it is none."""
+    """A rotation as in pose files; None for the identity."""
     from scipy.spatial.transform import Rotation
 
     vector = Rotation.from_matrix(matrix).as_rotvec(degrees=True)
@@ -293,11 +288,11 @@ def axis_and_degrees(matrix: Float64) -> dict[str, Any] | None:
 def _bones(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for b in range(skeleton.n_bones):
-        told: dict[str, Any] = {}
+        entry: dict[str, Any] = {}
         if track.twist is not None and track.twist[f, b].any():
-            told["twist"] = np.rad2deg(track.twist[f, b]).tolist()
+            entry["twist"] = np.rad2deg(track.twist[f, b]).tolist()
         if track.cross_scale is not None and track.cross_scale[f, b] != 1:
-            told["cross_scale"] = float(track.cross_scale[f, b])
-        if told:
-            out[skeleton.bone_name(b)] = told
+            entry["cross_scale"] = float(track.cross_scale[f, b])
+        if entry:
+            out[skeleton.bone_name(b)] = entry
     return out

@@ -4,7 +4,8 @@
  "poses": [{"file": "knee_+40.obj", "kind": "train", "rotate": {"knee": 40}},
            {"file": "sit.obj", "kind": "validate", "rotate": {"hip": {"axis": [1, 0, 0], "degrees": -80}, "knee": 80}}]}
 
-A turn is told as in pose files; of a hinge, whose axis is told once, by its degrees alone. Files lie beside the list.
+A rotation is written as in pose files; that of a hinge, whose axis is given once, as its degrees alone. Files are
+beside the list.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from osteon.io.load.source import PathLike, Source, quote
 from osteon.io.poses.bone_pose import SkeletonNames, read_axis, read_turns
 from osteon.io.poses.pose_json import NOTHING, axis_and_degrees
 from osteon.io.save import GENERATOR, GENERATOR_KEY
-from osteon.io.save.atomic import atomic_file
 from osteon.io.skeletons.files import load_skeleton
 from osteon.io.skeletons.parsing import JsonValue, nearest_of, read_json
 from osteon.io.skeletons.skeleton_json import skeleton_json_text, skeleton_of_json
@@ -40,7 +40,6 @@ __all__ = [
     "pose_list_text",
     "read_limits",
     "read_pose_list",
-    "write_pose_list",
 ]
 
 # Joint limits: {"limits": {"knee": {"axis": [1, 0, 0], "degrees": [-5, 80]},
@@ -110,18 +109,12 @@ def read_pose_list(path: Path) -> PoseList:
     )
 
 
-def write_pose_list(listed: PoseList, path: Path) -> None:
-    """Write the list, whole or not at all; `read_pose_list` gives the same back."""
-    with atomic_file(path) as temporary:
-        temporary.write_text(pose_list_text(listed), encoding="utf-8")
-
-
 def pose_list_text(listed: PoseList) -> str:
     """The list as JSON, a line for each pose."""
     names = listed.skeleton.names
     skeleton = json.loads(skeleton_json_text(listed.skeleton))
     skeleton.pop(GENERATOR_KEY)
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         GENERATOR_KEY: GENERATOR,
         "rest": listed.rest,
         "frames": listed.frames,
@@ -130,7 +123,7 @@ def pose_list_text(listed: PoseList) -> str:
         "hinges": {names[j]: np.round(axis, 9).tolist() for j, axis in listed.hinges.items()},
         LIMITS_KEY: limits_as_json(listed.limits),
     }
-    head = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in told.items() if value]
+    head = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in entry.items() if value]
     rows = ",\n".join(f"  {json.dumps(_pose_as_json(pose, listed), allow_nan=False)}" for pose in listed.poses)
     return "{" + ",\n ".join([*head, f'"poses": [\n{rows}\n ]']) + "}\n"
 
@@ -152,8 +145,8 @@ def _file(json_value: JsonValue) -> str:
 
 def _hinges(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
     out: dict[int, Float64] = {}
-    for joint, told in json_value.named().items():
-        axis = read_axis(told, names)
+    for joint, entry in json_value.named().items():
+        axis = read_axis(entry, names)
         axis = axis / np.abs(axis).max()
         out[names.joint(joint, json_value)] = axis / np.linalg.norm(axis)
     return out
@@ -176,7 +169,7 @@ def _pose(json_value: JsonValue, names: SkeletonNames, *, needs_file: bool) -> L
 
 
 def _facts(fields: Mapping[str, JsonValue]) -> dict[str, Any]:
-    return {key: told.value for key, told in fields[FACTS_KEY].named().items()} if FACTS_KEY in fields else {}
+    return {key: entry.value for key, entry in fields[FACTS_KEY].named().items()} if FACTS_KEY in fields else {}
 
 
 def _check_names(poses: list[ListedPose], json_value: JsonValue) -> None:
@@ -188,7 +181,7 @@ def _check_names(poses: list[ListedPose], json_value: JsonValue) -> None:
 
 
 def _pose_as_json(pose: ListedPose, listed: PoseList) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": pose.name if pose.name != Path(pose.file).stem else "",
         "file": pose.file,
         "kind": pose.kind,
@@ -196,39 +189,39 @@ def _pose_as_json(pose: ListedPose, listed: PoseList) -> dict[str, Any]:
         "translate": list(pose.shift) if any(pose.shift) else None,
         FACTS_KEY: dict(pose.facts),
     }
-    told["rotate"] = {name: turn for name, turn in told["rotate"].items() if turn is not None}
-    return {key: value for key, value in told.items() if value}
+    entry["rotate"] = {name: turn for name, turn in entry["rotate"].items() if turn is not None}
+    return {key: value for key, value in entry.items() if value}
 
 
 def _turn(turn: Float64, hinge: Float64 | None) -> float | dict[str, Any] | None:
     """Degrees about the hinge, where that is all of it."""
-    told = axis_and_degrees(turn)
-    if told is None or hinge is None:
-        return told
-    across = float(np.linalg.norm(np.cross(told["axis"], hinge)))
-    signed = float(np.sign(np.dot(told["axis"], hinge)) * told["degrees"])
-    return round(signed, 9) if across * abs(signed) <= 100 * NOTHING else told
+    entry = axis_and_degrees(turn)
+    if entry is None or hinge is None:
+        return entry
+    across = float(np.linalg.norm(np.cross(entry["axis"], hinge)))
+    signed = float(np.sign(np.dot(entry["axis"], hinge)) * entry["degrees"])
+    return round(signed, 9) if across * abs(signed) <= 100 * NOTHING else entry
 
 
 def load_limits(path: PathLike, skeleton: StickSkeleton) -> tuple[JointLimit, ...]:
     """The limits in a file; a list of poses (`poses.json`) that has them will do too."""
     json_value = read_json(Source(Path(path)))
-    told = json_value.named()
-    if LIMITS_KEY not in told:
+    entry = json_value.named()
+    if LIMITS_KEY not in entry:
         raise json_value.error('has no \'limits\'; expected {"limits": {"joint": {"axis": …, "degrees": [low, high]}}}')
-    return read_limits(told[LIMITS_KEY], SkeletonNames(skeleton))
+    return read_limits(entry[LIMITS_KEY], SkeletonNames(skeleton))
 
 
 def read_limits(json_value: JsonValue, names: SkeletonNames) -> tuple[JointLimit, ...]:
     """All limits of an object by joint, in the order of the file."""
     found: list[JointLimit] = []
-    for joint, told in json_value.named().items():
+    for joint, entry in json_value.named().items():
         names.joint(joint, json_value)
-        several = told.items("limit") if told.is_list else [told]
+        several = entry.items("limit") if entry.is_list else [entry]
         found += [_limit(joint, one, names) for one in several]
         called = [limit.name for limit in found if limit.joint == joint]
         if len(set(called)) < len(called):
-            raise told.error("several ways to turn need a 'name' each, all different")
+            raise entry.error("several ways to turn need a 'name' each, all different")
     return tuple(found)
 
 
@@ -248,6 +241,6 @@ def limits_as_json(limits: tuple[JointLimit, ...]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for limit in limits:
         named = {"name": limit.name} if limit.name else {}
-        told = {**named, "axis": [round(x, 9) for x in limit.axis], "degrees": [limit.low, limit.high]}
-        out.setdefault(limit.joint, []).append(told)
-    return {joint: told[0] if len(told) == 1 else told for joint, told in out.items()}
+        entry = {**named, "axis": [round(x, 9) for x in limit.axis], "degrees": [limit.low, limit.high]}
+        out.setdefault(limit.joint, []).append(entry)
+    return {joint: entry[0] if len(entry) == 1 else entry for joint, entry in out.items()}

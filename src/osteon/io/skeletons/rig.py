@@ -143,7 +143,7 @@ MOST = 0.5
 AROUND = 0.1
 #: The end stays this far inside of its vertices.
 INSIDE = 0.9
-#: Over the bone before it, the length of an end that no vertices tell.
+#: Over the bone before it, the length of an end without vertices.
 SHORT = 0.3
 
 
@@ -162,7 +162,7 @@ class Flesh:
 
 
 def complete_rig(rig: Rig, flesh: Flesh, *, handles: bool = False) -> Rig:
-    """The rig with an end for each last joint that moves vertices, and without handles unless they are asked for."""
+    """The rig with an end for each last joint that moves vertices, and without handles unless they are requested."""
     ended = _with_ends(rig, flesh)
     return ended if handles else _without_handles(ended, flesh)
 

@@ -38,7 +38,7 @@ def holds_skeleton(json_value: JsonValue) -> bool:
 
 
 def skeleton_of_json(json_value: JsonValue) -> StickSkeleton:
-    """The skeleton that an object describes; its root is the first joint (or first without a parent) unless told."""
+    """The skeleton that an object describes; its root is given, or the first joint (without a parent)."""
     fields = json_value.fields(KEYS)
     if "joints" not in fields:
         raise json_value.error('has no \'joints\'; expected a skeleton {"joints": …, "bones": …}')

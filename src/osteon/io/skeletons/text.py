@@ -30,7 +30,7 @@ __all__ = [
 
 
 class FileJoint(NamedTuple):
-    """A joint, and where the file tells it."""
+    """A joint, and where it is in the file."""
 
     name: str
     point: tuple[float, ...]  # two or three coordinates
@@ -38,7 +38,7 @@ class FileJoint(NamedTuple):
 
 
 class FileBone(NamedTuple):
-    """A bone between joints by number, and where the file tells it."""
+    """A bone between joints by number, and where it is in the file."""
 
     start: int
     stop: int
@@ -46,7 +46,7 @@ class FileBone(NamedTuple):
 
 
 def build_skeleton(source: Source, joints: Sequence[FileJoint], bones: Sequence[FileBone], root: int) -> StickSkeleton:
-    """The skeleton, or one line that says what is wrong and where; two coordinates mean z = 0."""
+    """The skeleton, or one line of error with what is wrong and where; two coordinates mean z = 0."""
     if not joints:
         raise source.format_error("holds no joints; expected at least two")
     check_joints(source, joints)
@@ -115,7 +115,7 @@ def read_tgf(source: Source) -> StickSkeleton:
             raise line.error(source, f"the joint {quote(key)} is there twice; give it another index")
         number[key] = len(number)
     points = [_point(source, line) for line in joint_lines]
-    labels = [_label(line) for line in joint_lines]
+    labels = [" ".join(line.words[1 + len(_numbers(line)) :]) for line in joint_lines]
     names = labels if all(labels) and len(set(labels)) == len(labels) else list(number)
     joints = [
         FileJoint(name, point, f"line {line.number}")
@@ -156,10 +156,6 @@ def _point(source: Source, line: Line) -> tuple[float, ...]:
     if len(numbers) < 2:
         raise line.error(source, f"expected a joint 'index x y z', got {quote(' '.join(line.words))}")
     return tuple(numbers[:3])
-
-
-def _label(line: Line) -> str:
-    return " ".join(line.words[1 + len(_numbers(line)) :])
 
 
 def _bone(source: Source, line: Line, number: dict[str, int]) -> FileBone:
@@ -206,11 +202,11 @@ def read_skel(source: Source) -> StickSkeleton:
     lines, count = lines[1:], _count(source, lines[0])
     if len(lines) != count:
         raise source.format_error(f"promises {numbered(count, 'joint')} but holds {len(lines)}; correct its first line")
-    told = [_joint(source, line) for line in lines]
-    joints = [joint for joint, _ in told]
+    parsed = [_joint(source, line) for line in lines]
+    joints = [joint for joint, _ in parsed]
     check_joints(source, joints)  # before names are looked up
     number = {joint.name: j for j, joint in enumerate(joints)}
-    parents = [_parent(source, joint, word, number) for joint, word in told]
+    parents = [_parent(source, joint, word, number) for joint, word in parsed]
     check_ancestors(source, joints, parents)
     bones = [FileBone(p, j, joints[j].where) for j, p in enumerate(parents) if p >= 0]
     return build_skeleton(source, joints, bones, parents.index(-1))

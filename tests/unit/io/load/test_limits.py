@@ -127,7 +127,7 @@ def test_a_pipe_is_not_waited_for(tmp_path, refused):
 def test_a_small_file_lasts_minutes_and_a_large_one_as_many_frames_as_it_has_bytes(refused):
     for stored, most in ((3000, FEW_FRAMES), (500_000, 500_000), (1 << 40, MOST_FRAMES)):
         check_frames(SOURCE, stored, most, "file")
-        with refused(FileFormatError, "bomb.npz", f"{most + 1} frames", f"{most} are believed", "key times"):
+        with refused(FileFormatError, "bomb.npz", f"{most + 1} frames", f"{most} are plausible", "key times"):
             check_frames(SOURCE, stored, most + 1, "file")
 
 
