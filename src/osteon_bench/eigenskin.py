@@ -17,26 +17,39 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack
+from osteon.core.arrays import Float64
+from osteon.core.character import Character
+from osteon.core.kernel_cache import user_caches
+from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
+from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_frames
+from osteon.elastic.body import ElasticBody
+from osteon.elastic.lattice import lattice_around
+from osteon.elastic.options import SweepOptions
+from osteon.elastic.sweep import plan_sweep
+from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.fit.eigenskin.options import EigenSkinOptions
+from osteon.fit.eigenskin.rest_displacements import normal_differences
 from osteon.io.formats.options import SaveOptions
-from osteon.io.poses.pose_set import PoseSet
-from osteon.pipeline.eigenskin import LearnedSkin, learn_eigenskin, rig_of_mesh
+from osteon.io.poses.pose_set import PoseSet, load_pose_set
+from osteon.pipeline.eigenskin import LearnedSkin, PoseErrors, learn_eigenskin, measure_poses, poses_of_rig, rig_of_mesh
 from osteon.pipeline.eigenskin_report import ladder_of
-from osteon_bench.eigenskin_hands import built_in_hand, measured_hand
-from osteon_bench.eigenskin_normals import shading_rows
+from osteon.pipeline.simulate import SimulationPlan, simulate_poses
+from osteon.synth.hand import hand_limits, make_hand
 from osteon_bench.eigenskin_page import shader_rows
+from osteon_bench.elastic_hand import HandCase, load_hand
 from osteon_bench.files import player_rows
 from osteon_bench.players.cases import Case
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["bench_eigenskin"]
+__all__ = ["bench_eigenskin", "built_in_hand", "measured_hand", "shading_rows", "share_coefficients"]
 
 #: Largest residual of one, two and three eigendisplacements per joint, by support.
 LEFT = {0.04: {2: 0.10}, 0.01: {1: 0.17, 2: 0.05, 3: 0.035}}
@@ -190,3 +203,101 @@ def _player_rows(run: BenchRun, name: str, learned: LearnedSkin) -> list[Row]:
     )
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as folder:
         return player_rows(run, cases, Path(folder))
+
+
+# Rows about shading: separate eigennormals compared with columns that share the coefficients of displacements.
+#
+# Shared columns change normals by the coefficients of the eigendisplacements, on the same supports, as in players that
+# have one weight for both. They are fitted to all training poses:
+#
+#     minimise over N:   sum_p || d_v^p - sum_r a_r^p N_rv ||^2 + damping
+#
+# d is the residual of the normals in the rest pose (`fit/eigenskin/rest_displacements.py`), a the coefficients.
+
+#: Damping relative to the mean square of a column's coefficients.
+DAMPING = 1e-3
+
+
+def shading_rows(case: str, learned: LearnedSkin, poses: PoseSet, threads: int) -> list[Row]:
+    """Mean degrees of shading in validation poses: separate eigennormals, shared coefficients, none."""
+    own, plain = learned.validation, replace(learned.model.character, displacements=())
+    assert own is not None
+    training, judged = (
+        poses_of_rig(plain, poses, poses.of_kind(*kinds)) for kinds in (("train", "pair"), ("validate",))
+    )
+    shared = share_coefficients(plain, learned.displacement, training)
+    once = measure_poses((plain, plain), judged, shared, threads=threads)
+    skin, mine, theirs = own.shading_skin[:, 0].mean(), own.shading[:, 0].mean(), once.shading[:, 0].mean()
+    return [
+        at_most(case, "shading, own eigennormals, degrees; bound: shared coefficients", mine, float(theirs)),
+        at_most(case, "shading, own eigennormals, degrees; bound: none", mine, float(skin)),
+        figure(case, "shading, own eigennormals, degrees, 95th percentile", _p95(own)),
+        figure(case, "shading, shared coefficients, degrees, 95th percentile", _p95(once)),
+        figure(case, "shading, none, degrees, 95th percentile", own.shading_skin[:, 1].mean()),
+        at_most(
+            case, "eigennormals a normal, most", learned.displacement.columns_per_normal.max(), learned.options.limit
+        ),
+        figure(case, "eigennormals", learned.displacement.n_normals),
+    ]
+
+
+def share_coefficients(skin: Character, found: EigenSkin, poses: KnownPoses) -> EigenSkin:
+    """The eigendisplacements with normals that share their coefficients."""
+    mesh, columns = skin.mesh, found.without_normals(found.rank)
+    missing = normal_differences(skin.deformer, mesh, poses.frames, poses.transforms)
+    a = columns.rbf.values(poses.transforms)
+    moves = np.any(columns.basis, axis=2)[:, mesh.vertex_of_normal]
+    normals = np.zeros((found.rank, mesh.n_normals, 3), np.float32)
+    for n in np.flatnonzero(moves.any(axis=0)).tolist():
+        used = np.flatnonzero(moves[:, n])
+        normals[used, n] = _solved(a[:, used], missing[:, n])
+    return EigenSkin(columns.basis, columns.rbf, normals)
+
+
+def _solved(a: Float64, missing: Float64) -> Float64:
+    """(k,3) columns for coefficients (p,k) and residuals (p,3)."""
+    gram = a.T @ a
+    gram[np.diag_indices(len(gram))] += DAMPING * np.trace(gram) / len(gram) + 1e-300
+    return np.asarray(np.linalg.solve(gram, a.T @ missing))
+
+
+def _p95(errors: PoseErrors) -> float:
+    return float(errors.shading[:, 1].mean())
+
+
+# Two hands in simulated poses for `osteon bench eigenskin`: the measured one and the built-in one.
+#
+# Poses are stored in the user's cache folder, and computed again only if something that they depend on has changed.
+
+#: All joints of the built-in hand, and the edge of the lattice around it.
+SWEEP, CUBE = SweepOptions(sweep=True, each=6, validate=10), 0.07
+
+
+def measured_hand(run: BenchRun) -> PoseSet | None:
+    """Eight joints of `hand.mesh`, six poses each, pairs of neighbours, ten random poses; None if it is missing."""
+    case = load_hand(run)
+    return None if case is None else _simulated(run, case)
+
+
+def built_in_hand(run: BenchRun) -> PoseSet:
+    """All joints of the built-in hand."""
+    vertices, faces, skeleton = make_hand()
+    body = ElasticBody.of(lattice_around(Mesh(vertices.astype(np.float32), faces, name="hand"), CUBE), skeleton)
+    limits = hand_limits()
+    return _simulated(run, HandCase("built-in-hand", body, limits, plan_sweep(skeleton, limits, SWEEP)))
+
+
+def _simulated(run: BenchRun, case: HandCase) -> PoseSet:
+    folder = _folder(case.name)
+    run.say(f"{case.name}: {len(case.poses)} poses in {folder}")
+    plan = SimulationPlan(case.poses, case.limits, suffix=".ply")
+    simulate_poses(case.body, plan, folder, jobs=run.threads)
+    return load_pose_set(folder)
+
+
+def _folder(name: str) -> Path:
+    """The user's cache folder, or a temporary folder if the user has no home."""
+    try:
+        return user_caches() / "osteon" / "poses" / name
+    except (RuntimeError, KeyError):
+        return Path(mkdtemp(prefix="osteon-poses-"))

@@ -6,7 +6,7 @@ bones that vertices use.
 
 - `lod_bones`: shares by clip, compared with the paper's basic form and with all orders of bones; moments compared with
   posed vertices; time compared with a compiled search that poses.
-- `lod_blends`: fewer blends compared with keeping the largest weights.
+- `lod_bones`, too: fewer blends compared with keeping the largest weights.
 - `lod_play`: preparing matrices with a quarter of the bones; motion of vertices as the level changes.
 - `lod_files`: every level of every file in Khronos' validator and in three.js.
 - `lod_page`: preparing matrices in the page.
@@ -46,8 +46,7 @@ def bounded(case: LevelCase, label: str, metric: str, value: float, bound: float
 
 def bench_lod(run: BenchRun) -> list[Row]:
     """All rows."""
-    from osteon_bench.lod_blends import blend_rows
-    from osteon_bench.lod_bones import bone_rows, set_rows, time_rows
+    from osteon_bench.lod_bones import blend_rows, bone_rows, set_rows, time_rows
     from osteon_bench.lod_files import file_rows
     from osteon_bench.lod_mesh import mesh_rows
     from osteon_bench.lod_page import page_rows

@@ -4,7 +4,7 @@
     from the level, over all frames; worst = the largest distance. In percent of the diagonal.
 
 Points are the vertices of each surface, or samples spread evenly over its area, which cover the space between vertices.
-Frames with equal poses count once. The peer (mesh_peer.py) uses its best options, chosen separately for each figure.
+Frames with equal poses count once. The peer, fast-simplification, uses its best options per figure.
 
 The horse has 30 fitted flexible bones and is simplified on one thread. Third-party characters are simplified to a
 quarter of their triangles, for information.
@@ -18,7 +18,9 @@ FpsArms .80; Fox, 576 triangles to 144, 1.35: its texture seams are kept, which 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -26,17 +28,19 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
+from osteon.core.topology import weld_points
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.fit.poses import distinct_poses, pose_distances
+from osteon.lod.mesh.level_shape import barycentric, mix_skin
 from osteon.lod.mesh.poses import choose_frames
 from osteon.lod.mesh.simplify import SimplifyOptions, simplify_model
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 from osteon_bench.lod import LevelCase
-from osteon_bench.mesh_peer import PeerLevel, has_peer, peer_levels
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox
 
-__all__ = ["Apart", "mesh_rows", "surface_apart"]
+__all__ = ["AGGRESSIVE", "Apart", "PeerLevel", "has_peer", "mesh_rows", "peer_levels", "surface_apart"]
 
 #: The horse: bones, distinct frames, and remaining triangles of 16,843.
 BONES, FRAMES, TRIANGLES = 30, 24, 2100
@@ -165,3 +169,61 @@ def _spread(model: SkinnedModel) -> tuple[Int32, Float64]:
     triangles = np.minimum(np.searchsorted(areas, at), len(areas) - 1)
     root, part = np.sqrt(rng.random(SPREAD)), rng.random(SPREAD)
     return model.faces[triangles], np.stack([1 - root, root * (1 - part), root * part], axis=1)
+
+
+# fast-simplification (MIT, PyPI, extra `[bench]`) as a simplifier of skins, and a search for its best options.
+#
+# It simplifies the rest pose by quadrics without weights. Weights are transferred from the closest point of the rest
+# surface: those of its three corners, interpolated, and reduced to the number of influences that a vertex had.
+#
+# Its options, all of which are tried:
+#
+# | fast-simplification | here |
+# | --- | --- |
+# | agg, 0 … 10: growth of its threshold | `AGGRESSIVE`; below 3 the horse keeps too many triangles |
+# | preserve_border | both |
+# | lossless | no: it keeps nearly all triangles |
+#
+# Duplicate vertices at seams are welded first, else every seam would be a border and tear.
+
+#: Values of its `agg`.
+AGGRESSIVE = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PeerLevel:
+    """The result of fast-simplification for one choice of options."""
+
+    words: str
+    model: SkinnedModel
+    seconds: float  # of simplifying and of its weights
+
+
+def has_peer() -> bool:
+    """Whether it is installed."""
+    return find_spec("fast_simplification") is not None
+
+
+def peer_levels(source: SkinnedModel, triangles: int) -> Iterator[PeerLevel]:
+    """Every choice of options that reaches the number of triangles."""
+    import fast_simplification
+
+    first, same = weld_points(source.rest + np.float32(0))
+    rest, faces, skin = source.rest[first].astype(np.float64), same[source.faces], source.skin.take(first)
+    solid = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
+    faces = np.ascontiguousarray(faces[solid])
+    boxes = SurfaceBoxes.of(rest, faces)
+    for aggressive in AGGRESSIVE:
+        for border in (False, True):
+            start = time.perf_counter()
+            points, left = fast_simplification.simplify(
+                rest, faces, target_count=triangles, agg=aggressive, preserve_border=border
+            )
+            on = closest_points(boxes, points)
+            around = faces[on.triangles]
+            mixed = mix_skin(skin, around, barycentric(on.points, rest[around]))
+            seconds = time.perf_counter() - start
+            if 0 < len(left) <= triangles:
+                words = f"agg {aggressive:g}{', borders kept' if border else ''}"
+                shape = (points.astype(np.float32), left.astype(np.int32))
+                yield PeerLevel(words, linear_blend_model(*shape, mixed, source.track, source.clips), seconds)

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from osteon_bench.foreign.command import CommandRun, run_command
-from osteon_bench.kept_reader import changed_bytes, changed_parts, read_plain
-from osteon_bench.kept_sizes import write_clips_alone, write_resized
+from osteon_bench.kept_reader import changed_bytes, changed_parts, read_plain, write_clips_alone, write_resized
 from osteon_bench.players.browser import WebPlayer, start_players
 from osteon_bench.players.tools import why_no_browser
 from osteon_bench.rows import Row, at_least, at_most, figure

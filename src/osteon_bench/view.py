@@ -1,6 +1,6 @@
 """What the page costs: a crowd by matrix palettes against streamed vertices, its first picture, its bundle.
 
-The crowd is in bench/crowd.py. A software rasteriser hides what a graphics card would gain: the frame rates are for
+A software rasteriser hides what a graphics card would gain: the frame rates are for
 information, and the bounds are on what does not depend on it.
 """
 
@@ -9,8 +9,10 @@ from __future__ import annotations
 import gzip
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from osteon.core.errors import FileFormatError
 from osteon.core.model import SkinnedModel
@@ -21,13 +23,11 @@ from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.export import export_view
 from osteon.view.pack.model_pack import write_pack
 from osteon.view.server.collection import Collection, prepare_item
-from osteon_bench import crowd
 from osteon_bench.browser_pages import bench_page, lacking_tools, open_page, served_folder
-from osteon_bench.crowd import crowd_rows
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox
 
-__all__ = ["bench_view"]
+__all__ = ["bench_view", "crowd_rows"]
 
 BONES = 30
 #: Times that each page is opened, each in a browser of its own.
@@ -72,7 +72,7 @@ def _browser_rows(run: BenchRun, model: SkinnedModel) -> list[Row]:
         _prepare(model, Path(name))
         run.say("first picture, and that of a bare three.js page")
         rows = _first_rows(model, address)
-        run.say(f"a crowd of {crowd.CROWD}, by palettes and by streaming; minutes on a software rasteriser")
+        run.say(f"a crowd of {CROWD}, by palettes and by streaming; minutes on a software rasteriser")
         with open_page(480, 270) as page:
             page.goto(f"{address}/crowd.html")
             return rows + crowd_rows(model.name, page)
@@ -131,3 +131,65 @@ def _first_picture(url: str, elements: int) -> float:
         page.goto(url, wait_until="commit")
         page.wait_for_function("typeof window.firstPicture === 'number'", timeout=120_000)
         return float(page.evaluate("window.firstPicture"))
+
+
+# A crowd by matrix palettes against the same crowd by streamed vertices, in the page of view_pages/crowd.mjs.
+#
+# Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Comparison to vertex buffer objects".
+# Vertices are streamed in two ways: every instance is posed in script and sent, as in a player without palettes; or
+# stored frames of positions and normals are sent, as in the paper, which needs no posing but stores every frame. Bytes
+# are counted at the calls that send them.
+
+CROWD = 1000
+#: Pictures of the crowd measured with each method, after one for warm-up.
+PICTURES = 2
+SCRIPT_BOUND = 1 / 6  # the paper's ratio of frame rates
+BYTES_BOUND = 1 / 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """Medians for one picture of the crowd."""
+
+    script: float  # ms on the page's thread
+    pose: float  # ms of that spent on posing
+    bytes: float  # sent to the graphics card
+    picture: float  # ms until it is drawn
+    triangles: int
+    kept: int  # bytes of stored frames
+
+    @property
+    def rate(self) -> float:
+        return 1000 / self.picture
+
+
+def crowd_rows(name: str, page: Any) -> list[Row]:
+    """The cost of a picture with each method, on a page that is loading."""
+    page.wait_for_function("window.bench !== undefined", timeout=60_000)
+    page.evaluate("bench.load('model.bin')")
+    palette, stream, stored = (_measure(page, method) for method in ("palette", "stream", "stored"))
+    case = f"crowd of {CROWD}, {name}"
+    return [
+        at_most(case, "script, palettes / streaming without its sending", palette.script / stream.pose, SCRIPT_BOUND),
+        at_most(case, "script, palettes / streaming of stored frames", palette.script / stored.script, SCRIPT_BOUND),
+        figure(case, "script, palettes / streaming in all", palette.script / stream.script),
+        figure(case, "ms of script a picture, palettes", palette.script),
+        figure(case, "ms of script a picture, streaming", stream.script),
+        figure(case, "ms of that for posing", stream.pose),
+        figure(case, "ms of script a picture, streaming of stored frames", stored.script),
+        at_most(case, "bytes sent a picture, palettes / streaming", palette.bytes / stream.bytes, BYTES_BOUND),
+        figure(case, "bytes a picture, palettes", palette.bytes),
+        figure(case, "bytes a picture, streaming", stream.bytes),
+        figure(case, "bytes a picture, streaming of stored frames", stored.bytes),
+        figure(case, "bytes of frames that are kept", stored.kept),
+        figure(case, "pictures a second, palettes", palette.rate),
+        figure(case, "pictures a second, streaming", stream.rate),
+        figure(case, "pictures a second, streaming of stored frames", stored.rate),
+        figure(case, "million triangles a second, palettes", palette.rate * palette.triangles / 1e6),
+    ]
+
+
+def _measure(page: Any, method: str) -> _Cost:
+    found = page.evaluate("(settings) => bench.measure(...settings)", [CROWD, method, PICTURES])
+    middle = {key: median(row[key] for row in found["rows"]) for key in ("script", "pose", "bytes", "picture")}
+    return _Cost(**middle, triangles=found["triangles"], kept=found["kept"])

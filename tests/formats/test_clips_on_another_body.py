@@ -15,8 +15,7 @@ from osteon.io.formats.options import ClipOptions
 from osteon.io.gltf.read.bones import rest_pose
 from osteon.io.load.rig_files import PlayedClips, play_on_rig, save_clips_on_rig
 from osteon.pipeline.rig_match import size_of_rest
-from osteon_bench.kept_reader import changed_bytes, read_plain
-from osteon_bench.kept_sizes import write_clips_alone
+from osteon_bench.kept_reader import changed_bytes, read_plain, write_clips_alone
 
 from ..tolerance import assert_near
 from .kept_character import read_glb, strange_character, write_glb, write_text

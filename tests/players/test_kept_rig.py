@@ -11,8 +11,7 @@ from osteon.core.skin_options import SkinOptions
 from osteon.io.load.rig_files import open_character, play_on_rig, save_clips_on_rig, save_on_rig
 from osteon.io.save.sequences import played_sequence
 from osteon.pipeline.skin import skin_sequence
-from osteon_bench.kept_reader import read_plain
-from osteon_bench.kept_sizes import write_clips_alone, write_resized
+from osteon_bench.kept_reader import read_plain, write_clips_alone, write_resized
 from osteon_bench.rig_kept import APART, _apart, _extent, _held_rows, _last_moments
 
 from ..formats.kept_character import strange_character

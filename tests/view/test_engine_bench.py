@@ -11,7 +11,7 @@ from osteon.core.errors import FileFormatError
 from osteon.deform.pose import pose_frames
 from osteon.synth.baked import bake_cylinder
 from osteon.view import bundle
-from osteon_bench import browser_pages, crowd, eigenskin_page, lod_page, view
+from osteon_bench import browser_pages, eigenskin_page, lod_page, view
 from osteon_bench.lod import LevelCase
 from osteon_bench.run import BenchRun
 
@@ -28,7 +28,7 @@ def small(monkeypatch, tmp_path):
     baked = bake_cylinder(2)
     monkeypatch.setattr(view, "horse_or_fox", lambda run: baked.sequence)
     monkeypatch.setattr(view, "_fit", lambda sequence, threads: baked.model)
-    monkeypatch.setattr(crowd, "CROWD", 5)
+    monkeypatch.setattr(view, "CROWD", 5)
     monkeypatch.setattr(view, "OPENINGS", 1)
     return baked.model
 
@@ -36,7 +36,7 @@ def small(monkeypatch, tmp_path):
 def watch_stored_frames(monkeypatch) -> dict[str, np.ndarray]:
     """Fills with what the page keeps of the frames, once they are measured, and with the center it keeps them about."""
     found: dict[str, np.ndarray] = {}
-    measure = crowd._measure
+    measure = view._measure
 
     def measure_and_look(page, method):
         cost = measure(page, method)
@@ -48,7 +48,7 @@ def watch_stored_frames(monkeypatch) -> dict[str, np.ndarray]:
             found["color"] = np.array(page.evaluate(COLORS))
         return cost
 
-    monkeypatch.setattr(crowd, "_measure", measure_and_look)
+    monkeypatch.setattr(view, "_measure", measure_and_look)
     return found
 
 

@@ -16,10 +16,9 @@ from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.lod.fit_progressive import fit_progressive
-from osteon_bench import lod_mesh, mesh_peer
+from osteon_bench import lod_mesh
 from osteon_bench.lod import LevelCase
-from osteon_bench.lod_mesh import mesh_rows, surface_apart
-from osteon_bench.mesh_peer import peer_levels
+from osteon_bench.lod_mesh import mesh_rows, peer_levels, surface_apart
 from osteon_bench.run import BenchRun
 from osteon_bench.subjects import JointedOptions, make_jointed
 
@@ -103,7 +102,7 @@ def test_the_peer_gets_seams_welded() -> None:
 
 @pytest.fixture(name="run")
 def _run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BenchRun:
-    monkeypatch.setattr(mesh_peer, "AGGRESSIVE", (5.0,))
+    monkeypatch.setattr(lod_mesh, "AGGRESSIVE", (5.0,))
     monkeypatch.setattr(lod_mesh, "SPREAD", 500)
     monkeypatch.setattr(lod_mesh, "BONES", 3)
     return BenchRun(tmp_path / "sequences", 1)

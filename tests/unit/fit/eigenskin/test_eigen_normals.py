@@ -21,7 +21,7 @@ from osteon.fit.eigenskin.fit_eigenskin import KnownPoses, fit_eigenskin
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.rest_displacements import PoseNormals, normal_differences
 from osteon.pipeline.eigenskin import measure_poses
-from osteon_bench.eigenskin_normals import share_coefficients
+from osteon_bench.eigenskin import share_coefficients
 
 from ....eigenskin_arm import ELBOW, all_poses, known_poses, make_rig
 
