@@ -126,7 +126,7 @@ def test_a_rig_that_brings_its_motion(run_here):
         call = ("skin", "limb.npz", "--rig", "rig.npz", *flags.split(), "-o", "out.npz")
         refused(run_here, *call, says=f"{flags.split()[0]}: the rig defines the motion of every frame")
     call = ("skin", "limb.npz", "--rig", "rig.npz", "--rest", 0, "-o", "out.npz")
-    refused(run_here, *call, says="--rest: the rig tells the rest pose")
+    refused(run_here, *call, says="--rest: the rig has the rest pose")
 
 
 def test_inputs_that_do_not_use_what_is_said_of_them(run_here):
