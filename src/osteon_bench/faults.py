@@ -129,6 +129,8 @@ class _Trials:
         until = None if seconds is not None else self.case.until
         answer = self.server.run(self.case.arguments, work, call=call, seconds=seconds, until=until)
         self.kills += answer["code"] == -signal.SIGKILL
+        if answer["code"] != -signal.SIGKILL:  # it ended before its time
+            self.seconds = min(self.seconds, answer["seconds"])
         self._check(_files(work), over_old)
         again = self.server.run(self.case.arguments, work, until=self.case.until)
         self.counts["next runs that failed"] += again["code"] != self._code
