@@ -39,9 +39,7 @@ class FaultServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.communicate()  # its input ends
 
     def run(
         self,

@@ -324,7 +324,7 @@ def test_without_poses_joints_still_turn_and_the_truth_is_absent(
         person = Person(chromium, running.server.address, "small", reduced_motion="reduce")
         person.sees_model()
         panel = person.opens("EigenSkin")
-        assert "no truth" in panel.inner_text()
+        assert "no ground truth" in panel.inner_text()
         assert panel.locator(".segments label:visible").all_inner_texts()[:3] == ["Side by side", "SSD", "EigenSkin"]
         for text in ("Truth", "Overlay", "Error"):
             assert panel.get_by_text(text, exact=True).is_hidden()
@@ -420,7 +420,7 @@ def test_a_saved_comparison_shows_what_it_measured(
         off = np.linalg.norm(pose_frames(model) - fox()[0].frames, axis=2) / model.mesh.diagonal
         np.testing.assert_allclose(rms, np.sqrt((off**2).mean(axis=1)), rtol=1e-3)
         panel = person.opens("EigenSkin")
-        assert "no truth" in panel.inner_text()
+        assert "no ground truth" in panel.inner_text()
         person.page.keyboard.press("Escape")
         person.leaves()
 

@@ -213,7 +213,7 @@ def test_a_crowd_of_sequences_is_refused_in_words(page):
     model = models()["flexible"]
     page.load(pack_sequence(MeshSequence(source_of("flexible"), model.faces, model.rest)))
     assert page.run("engine.crowd({ count: 3 })") is False
-    assert page.said() == ["A crowd is of models; fit the sequence first."]
+    assert page.said() == ["A crowd needs skinned models; fit the sequence first."]
     page.run("void (page.said.length = 0)")
 
 

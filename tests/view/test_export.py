@@ -254,7 +254,7 @@ def test_one_file_takes_nobodys_work(subjects, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("osteon.view.export.SLOW_BYTES", 100_000)
     assert mine.read_bytes() == before
     assert osteon(monkeypatch, subjects / "tube.npz", "--export", "slow.html") == 0
-    assert "takes a while" in capsys.readouterr().out
+    assert "needs some time" in capsys.readouterr().out
 
 
 def test_a_page_that_is_not_the_bundled_one_is_no_file(page, item, tmp_path, refused):
@@ -272,8 +272,8 @@ def test_a_page_that_is_not_the_bundled_one_is_no_file(page, item, tmp_path, ref
         (["{s}/tube.npz", "{s}/short.npz"], "3 frames"),
         (["{s}/tube.npz", "--port", "99999"], "--port"),
         (["{s}/tube.npz", "--export", "{s}"], "not part of this output"),
-        (["{s}/tube.npz", "--export", "x", "--no-browser"], "leave --port and --no-browser out"),
-        (["{s}/tube.npz", "--export", "x.html", "--skeleton", "a.tgf"], "leave --skeleton out"),
+        (["{s}/tube.npz", "--export", "x", "--no-browser"], "omit --port and --no-browser"),
+        (["{s}/tube.npz", "--export", "x.html", "--skeleton", "a.tgf"], "omit --skeleton"),
         (["{s}/tube.npz", "--export", "{s}/tube.npz/x.html"], "is not a folder"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What several commands share: standard options, the progress bar, reports, tables."""
+"""Shared by all commands: standard options, progress, reports, tables and wall time."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def json_option(function: F) -> F:
 
 
 def size_text(count: int) -> str:
-    """Bytes for people."""
+    """A number of bytes with a readable unit."""
     if count < 10_000:
         return f"{count:,} bytes"
     return f"{count / 1e3:,.0f} kB" if count < 10_000_000 else f"{count / 1e6:,.1f} MB"
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where people read."""
+    """A terminal for tables and notes."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False)
@@ -65,10 +65,7 @@ def console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Progress | None]:
-    """A bar on standard error with the stage, the current error and the time left; gone when the work is done.
-
-    Where standard error is no terminal, lines.
-    """
+    """Show progress on standard error: a bar with stage, error and remaining time, or lines if it is not a terminal."""
     if quiet:
         yield None
         return
@@ -100,7 +97,7 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
 
 
 class _TimeLeft:
-    """What the bar says of the time left; asked anew whenever the bar is drawn."""
+    """The remaining time, computed each time the bar is drawn."""
 
     def __init__(self, remaining: RemainingTime) -> None:
         self._remaining = remaining
@@ -111,7 +108,7 @@ class _TimeLeft:
 
 
 def write_json(value: dict[str, Any], target: str | None) -> None:
-    """Write a report to a file, whole or not at all; nothing for '-'."""
+    """Write a report to a file; does nothing for '-'."""
     if target is None or target == "-":
         return
     from osteon.io import atomic_file
@@ -122,7 +119,7 @@ def write_json(value: dict[str, Any], target: str | None) -> None:
 
 
 def print_json(value: dict[str, Any], target: str | None) -> None:
-    """The same to standard output for '-'; after all files are written, so that what is read there is true."""
+    """Print the report for '-'. Call it after all files have been written, so that the report is true."""
     if target == "-":
         click.echo(_json_text(value), nl=False)
 
@@ -131,33 +128,28 @@ def _json_text(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
-# What a command leaves out of its input, said on standard error: what reading lost, and what an output cannot hold.
-
-
 def say_lost(asset: Asset, *outputs: str, quiet: bool = False) -> None:
-    """One line for each loss."""
+    """Print a note for everything that was lost in reading, and that an output cannot hold."""
     from osteon.io.models import note_lost_sets
 
     lost = [*asset.origin.lost, *(note for path in outputs for note in note_lost_sets(asset, path))]
-    for said in [] if quiet else lost:
-        click.echo(f"osteon: note: {said}", err=True)
+    for note in [] if quiet else lost:
+        click.echo(f"osteon: note: {note}", err=True)
 
 
-# Progress where nobody draws a bar, in a log or a pipe: one line for each stage when it begins, and one per minute.
-#
-# Work that is done, or refused, within two seconds says nothing: lines are held back until a step comes later than
-# that, or a minute is over. Seconds count from the beginning of the work.
+# Progress in a log or a pipe: one line for each stage when it begins, and one per minute. Work that ends within two
+# seconds prints nothing. Seconds count from the beginning of the work.
 #
 #        0.4 s  load
 #        1.9 s  refine
 #       61.9 s  refine, 40 % done, E 1.204 %, about 1 min 30 s left in this stage
 
-#: Seconds between two lines about a stage, and for which lines are held back.
+#: Seconds between two lines about a stage, and seconds until the first line is printed.
 INTERVAL, PATIENCE = 60.0, 2.0
 
 
 class ProgressLines:
-    """Says each stage once, and how far it is when asked; what comes earlier than `patience` is said later."""
+    """Prints each stage once, and its progress on each tick; lines before `patience` seconds are delayed."""
 
     def __init__(
         self, say: Callable[[str], None], patience: float = PATIENCE, now: Callable[[], float] = time.perf_counter
@@ -182,14 +174,14 @@ class ProgressLines:
             self._release()
 
     def _release(self) -> None:
-        """From now on lines are said at once."""
+        """Print the delayed lines, and later ones at once."""
         with self._lock:
             held, self._held = self._held or [], None
             for line in held:
                 self._say(line)
 
     def tick(self) -> None:
-        """A line on the stage that is under way, if there is one."""
+        """Print the progress of the current stage, if there is one."""
         self._release()
         event = self._last
         if event is None:
@@ -212,7 +204,7 @@ class ProgressLines:
 def progress_lines(
     say: Callable[[str], None], interval: float = INTERVAL, patience: float = PATIENCE
 ) -> Iterator[Progress]:
-    """A listener for the work inside the block, and a clock that tells of it every so many seconds."""
+    """Yield a progress callback that prints lines; the current stage is also printed every `interval` seconds."""
     lines, done = ProgressLines(say, patience), threading.Event()
 
     def tick() -> None:
@@ -228,12 +220,20 @@ def progress_lines(
         thread.join()
 
 
-# Wall time: how long a command takes, from the start of its process, and what that time is spent on.
+# Wall time: how long a command takes, from the start of its process, and how that time is spent.
+#
+#     clock = WallTime.of_command()
+#     with clock.stage("load"):
+#         …
+#     clock.seconds()     # {"import": …, "load": …, …, "other": …, "wall": …}
+#
+# Until its function runs, a command imports. The time of a nested stage, and of waiting for kernels to be compiled
+# (once per machine), is not part of the outer stage.
 
-#: A process that looks older than this when its command starts was not started for it, or its system does not tell.
+#: Seconds. A process that is older than this when its command starts was not started for it.
 OLDEST = 60.0
 
-#: Parts as the table calls them, in the order in which they come; stages of the fit stand between.
+#: Names of the parts in the table, in their order; stages of the fit come between them.
 _PARTS = {
     "import": "importing",
     "compile": "compiling",
@@ -250,14 +250,14 @@ _SUMS = ("wall", "total")
 
 
 class WallTime:
-    """Seconds by stage since a command was given."""
+    """Seconds by stage since the start of a command."""
 
     def __init__(self, began: float | None = None, now: Callable[[], float] = time.perf_counter) -> None:
         self._now = now
         self._began = now() if began is None else began
         self._stages: dict[str, float] = {"import": now() - self._began}
-        self._inside: list[float] = []  # seconds that inner stages took, for every open stage
-        self._compiled = WAITED.seconds  # that are counted, or were spent before
+        self._inside: list[float] = []  # seconds of nested stages, for every open stage
+        self._compiled = WAITED.seconds  # seconds of compiling that are counted
 
     @staticmethod
     def of_command() -> WallTime:
@@ -266,7 +266,7 @@ class WallTime:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """A stage; entering it twice adds up."""
+        """Measure a stage; the times of several blocks with one name are added."""
         self._count_compiling()
         start = self._now()
         self._inside.append(0.0)
@@ -280,7 +280,7 @@ class WallTime:
                 self._inside[-1] += spent
 
     def _count_compiling(self) -> None:
-        """What was waited for kernels since the last look is a stage of its own."""
+        """Add the time spent waiting for kernels to the stage "compile"."""
         waited, self._compiled = WAITED.seconds - self._compiled, WAITED.seconds
         if waited > 0:
             self._stages["compile"] = self._stages.get("compile", 0.0) + waited
@@ -288,7 +288,7 @@ class WallTime:
                 self._inside[-1] += waited
 
     def split(self, name: str, parts: Mapping[str, float], rest: str) -> None:
-        """A stage that tells of its own parts becomes those parts and the rest."""
+        """Replace a stage by its parts and the rest."""
         spent = self._stages.pop(name, 0.0)
         for part, seconds in parts.items():
             taken = min(spent, seconds)
@@ -297,7 +297,7 @@ class WallTime:
         self._stages[rest] = self._stages.get(rest, 0.0) + spent
 
     def seconds(self) -> dict[str, float]:
-        """Seconds by stage, what no stage took, and all of it."""
+        """Seconds by stage, the unassigned rest and the total."""
         self._count_compiling()
         wall = self._now() - self._began
         named = {name: spent for name, spent in self._stages.items() if name != "other"}
@@ -305,7 +305,7 @@ class WallTime:
 
 
 def process_began() -> float:
-    """When this process started, as `time.perf_counter` counts; now where the system does not tell."""
+    """When this process started, as `time.perf_counter` counts; now where the system does not report it."""
     now = time.perf_counter()
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
@@ -316,7 +316,7 @@ def process_began() -> float:
 
 
 def time_text(seconds: Mapping[str, float]) -> str:
-    """'2.10 s: importing 0.60, fit 1.20 (seed 0.20, refine 1.00), …': parts that round to nothing are left out."""
+    """'2.10 s: importing 0.60, fit 1.20 (seed 0.20, refine 1.00), …': parts that round to zero are omitted."""
     parts = [(shown, seconds.get(key, 0.0), key) for key, shown in _PARTS.items()]
     texts = [
         f"{shown} {spent:.2f}" + (_fit_text(seconds) if key == "fit" else "")

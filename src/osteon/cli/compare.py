@@ -1,4 +1,4 @@
-"""`osteon compare`: models of skinning on the same bones and training poses, judged on poses that none has seen."""
+"""`osteon compare`: skinning models on the same bones and training poses, measured on held-out poses."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class CompareFiles:
 
     report: str | None = option(
         None,
-        help="Write a page with a verdict, tables and pictures of where each model is off.",
+        help="Write a page with a verdict, tables, and pictures of the error of each model.",
         flags=("-o", "--output"),
         metavar="FILE.html",
     )
     save: str | None = option(
         None,
-        help="Write every fitted model, playing all frames, as FOLDER/WORD.npz; osteon view shows them side by side.",
+        help="Write every fitted model with all frames as FOLDER/NAME.npz; osteon view shows them side by side.",
         flags=("--save",),
         metavar="FOLDER",
     )
@@ -70,10 +70,10 @@ def compare(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Compare models of skinning on the poses of a mesh sequence.
+    """Compare skinning models on the poses of a mesh sequence.
 
-    All models get the same bones, found from the training poses alone, and are measured on those and on all others.
-    INPUTS are those of osteon skin.
+    All models have the same bones, fitted to the training poses alone. They are measured on these and on all other
+    poses. INPUTS are those of osteon skin.
 
     \b
     osteon compare horse.npz -o horse.html
@@ -121,14 +121,14 @@ def compare(
 
 
 def _words(found: Comparison) -> dict[str, Any]:
-    """The verdict as the page and the table tell it."""
+    """The verdict of the page and the table."""
     from osteon.report.compare_figures import best_choice, compare_verdict, verdict_lines
 
     return {"best_choice": best_choice(found).word, "verdict": [compare_verdict(found), *verdict_lines(found)]}
 
 
 def print_comparison(found: Comparison, seconds: dict[str, float], page: str | None) -> None:
-    """The verdict, a table of all measures and what was done, for people."""
+    """Print the verdict, a table of all measures, and the costs."""
     from rich.table import Table
 
     from osteon.report.compare_figures import compare_verdict, verdict_lines
@@ -147,7 +147,7 @@ def print_comparison(found: Comparison, seconds: dict[str, float], page: str | N
             table.add_row(f"  {result.word}", *_cells(result.unseen if unseen else result.training))
     out.print(table)
     costs = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("cost", "numbers a vertex", "size", "multiply-adds a vertex", "ns a vertex", "fit s"):
+    for heading in ("cost", "numbers/vertex", "size", "multiply-adds/vertex", "ns/vertex", "fit s"):
         costs.add_column(heading, justify="left" if heading == "cost" else "right")
     n = max(1, found.sequence.n_vertices)
     for result in found.results:
@@ -179,11 +179,8 @@ def _cells(measured: PoseMeasures) -> list[str]:
     ]
 
 
-# `osteon compare --save`: every fitted model as a file of its own, and the command that shows them side by side.
-
-
 def save_output(path: str | None) -> Output | None:
-    """The folder of the models, if it was asked for."""
+    """The folder of the models, if one was named."""
     if path is None:
         return None
     from osteon.io.comparisons import check_comparison_folder
@@ -200,7 +197,7 @@ def save_models(
     inputs: tuple[str, ...],
     load: LoadOptions,
 ) -> dict[str, Any]:
-    """Write all models, and their source where `osteon view` could not be told it; gives what was written."""
+    """Write all models, and their source if one input does not identify it; returns what was written."""
     from osteon.io.comparisons import write_comparison_folder
 
     named = _names_source(inputs, load)
@@ -210,14 +207,14 @@ def save_models(
 
 
 def print_saved(written: dict[str, Any]) -> None:
-    """Where the models are, and how to look at them."""
+    """Print where the models are, and the command that shows them."""
     out = console()
     out.print(f"[dim]models[/]   {written['folder']}: ", end="", soft_wrap=True)
     out.print(", ".join(f"{word}.npz" for word in written["models"]), markup=False, soft_wrap=True)
-    out.print("[dim]see them[/] ", end="")
+    out.print("[dim]view[/]     ", end="")
     out.print(written["view"], markup=False, soft_wrap=True)
 
 
 def _names_source(inputs: tuple[str, ...], load: LoadOptions) -> bool:
-    """Whether the input alone means the frames that were compared, without what it was loaded with."""
+    """Whether the path of the input identifies the compared frames without further options."""
     return len(inputs) == 1 and load.faces is None and not load.clips and load.frames is None and load.step == 1

@@ -1,4 +1,4 @@
-"""`osteon demo`: the whole way from a mesh sequence to a skinned model, with a subject that Osteon makes itself."""
+"""`osteon demo`: from a mesh sequence to a skinned model, with a procedural subject."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ BESIDE = ("report.html", "report.json", "picture.png")
 @options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
-    """Skin a galloping fox that Osteon makes itself, pose a figure or a cartoon, or simulate a hand.
+    """Skin a procedural galloping fox, pose a figure or a cartoon, or simulate a hand.
 
-    fox: its flesh bulges, squashes and jiggles, so no set of bones can play it exactly. Writes fox.glb (scaled bones
+    fox: its flesh bulges, squashes and jiggles, so no set of bones reproduces it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
 
     figure, cartoon: a mesh at rest in 3D or 2D, a stick skeleton and poses, to try `osteon pose` and `osteon view`.
 
-    hand: a mesh, its skeleton and how far joints bend, to try `osteon simulate`; two poses are simulated and drawn.
+    hand: a mesh, its skeleton and joint limits, to try `osteon simulate`; two poses are simulated and drawn.
 
-    eigenskin: the hand simulated in some poses of thumb and index finger, what it learns from them, and a picture of a
-    pose that it never saw. Takes a minute or two.
+    eigenskin: the hand simulated in poses of thumb and index finger, the corrections learned from them, and a picture
+    of a held-out pose. Takes one or two minutes.
     """
     if subject != "fox":
         refuse_given("options", f"{subject} is posed, not skinned; omit it")
@@ -119,7 +119,7 @@ def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> Non
 
 
 def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:
-    """Source, bones and error side by side, in the frame that is worst."""
+    """Draw source, bones and error side by side, in the frame with the largest error."""
     import numpy as np
 
     from osteon.deform.pose import pose_vertices
@@ -174,11 +174,8 @@ def _print_table(sequence: MeshSequence, fits: dict[str, SkinFit], folder: Path)
     out.print("Drop a .glb into any glTF viewer, Blender or an engine, and open report.html in a browser.")
 
 
-# `osteon demo figure` and `osteon demo cartoon`: a mesh, a skeleton and poses as files, posed and drawn.
-
-
 def pose_demo(subject: str, folder: Path, json_file: str | None, quiet: bool) -> None:
-    """Write the mesh, the skeleton and the poses, pose the mesh, and draw one pose beside SSD."""
+    """Write a mesh, a skeleton and poses, pose the mesh, and draw one pose beside linear blending."""
     from osteon.core.sequence import MeshSequence
     from osteon.io import save_sequence
     from osteon.io.poses import save_poses

@@ -36,7 +36,7 @@ SKIN = np.array([0.85, 0.68, 0.58])
 
 
 def hand_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
-    """Write the hand and how far it bends, simulate a bent finger and a fist, and draw them."""
+    """Write the hand and its joint limits, simulate a bent finger and a fist, and draw them."""
     from osteon.core.mesh import Mesh
     from osteon.core.sequence import MeshSequence
     from osteon.elastic.body import ElasticBody
@@ -132,7 +132,7 @@ JOINTS, EACH, SHOWN = ("thumb.2", "thumb.3", "index.1", "index.2", "index.3"), 3
 
 
 def eigenskin_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
-    """Simulate, learn, and draw the skin alone, EigenSkin and the truth side by side."""
+    """Simulate, learn, and draw the skin alone, EigenSkin and the simulated flesh side by side."""
     from osteon.io import save_model
     from osteon.io.poses.pose_set import load_pose_set
     from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
@@ -158,7 +158,7 @@ def eigenskin_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
 
 
 def _simulate(folder: Path, outputs: Outputs, progress: Progress | None) -> None:
-    """Poses of single joints and of neighbours, and one of all of them to judge by."""
+    """Simulate poses of single joints and of neighbouring joints, and one validation pose of all joints."""
     from osteon.core.mesh import Mesh
     from osteon.elastic.body import ElasticBody
     from osteon.elastic.lattice import lattice_around
@@ -180,7 +180,7 @@ def _simulate(folder: Path, outputs: Outputs, progress: Progress | None) -> None
 
 
 def _draw_eigenskin(path: Path, learned: LearnedSkin, poses: PoseSet) -> None:
-    """The pose that was not learned from, by the skin alone, with EigenSkin, and as simulated; errors painted."""
+    """Draw the held-out pose by the skin alone, with EigenSkin, and as simulated, coloured by error."""
     from dataclasses import replace
 
     from osteon.deform.pose import pose_character
@@ -211,14 +211,15 @@ def _draw_eigenskin(path: Path, learned: LearnedSkin, poses: PoseSet) -> None:
         "simulated flesh",
     ]
     scale = HeatScale(100 * largest, "%", "distance from the flesh, of the diagonal")
-    save_png(panel_row(images, words, title="osteon demo eigenskin: a pose it never saw", scale=scale), path)
+    save_png(panel_row(images, words, title="osteon demo eigenskin: a held-out pose", scale=scale), path)
 
 
 def _print_eigenskin_steps(folder: Path, facts: dict[str, Any]) -> None:
     given, found = facts["input"], facts["quality"]["validation"]["removed_percent"]["mean"]
     click.echo(
-        f"A hand of {given['triangles']:,} triangles learned from {given['poses']} simulated poses; in a pose that it "
-        f"never saw {found:.0f} % of the skin's error is gone. Written to {folder}/: {', '.join(EIGENSKIN_NAMES)}. Try:"
+        f"A hand of {given['triangles']:,} triangles learned from {given['poses']} simulated poses; "
+        f"it removes {found:.0f} % of the skin's error in a held-out pose. "
+        f"Written to {folder}/: {', '.join(EIGENSKIN_NAMES)}. Try:"
     )
     rest, poses, model = folder / POSES / "rest.ply", folder / POSES, folder / EIGENSKIN_NAMES[0]
     click.echo(f"  {command_text('osteon', 'view', model, poses)}")

@@ -1,4 +1,4 @@
-"""`osteon eigenskin`: a rig and meshes of known poses in, a character that deforms well in poses nobody sampled out."""
+"""`osteon eigenskin`: learn corrections that follow the joints of a rig, from meshes of known poses."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def eigenskin(
 ) -> None:
     """Learn corrections that follow the joints, from meshes of known poses.
 
-    RIG is a skinned model with a skeleton (.glb …), or a mesh. POSES is a folder with a poses.json: meshes of the
+    RIG is a skinned model with a skeleton, or a mesh. POSES is a folder with a poses.json: meshes of the
     same character in known poses, simulated by `osteon simulate`, scanned or sculpted (docs/eigenskin.md). The result
     deforms in any pose: stock players show its clips, `osteon pose` and live rigs any other pose.
 
@@ -91,14 +91,14 @@ def eigenskin(
     suffixes = frozenset(Path(path).suffix.lower() for path in files.outputs)
     refuse_unused(sticks=sticks, written=suffixes, corrected=True, shaded=save.normals)
     if files.skeleton is not None and not sticks:
-        raise OptionError(f"--skeleton: {rig} is a skinned model with joints of its own; omit it")
+        raise OptionError(f"--skeleton: {rig} is a skinned model with its own joints; omit it")
     outputs = plan_outputs(
         [rig, poses, files.skeleton],
         *(model_output("-o", path) for path in files.outputs),
         file_output("--json", json_file),
     )
     if not save.normals:
-        options = replace(options, eigennormals=0)  # nothing would be written of them
+        options = replace(options, eigennormals=0)  # they would not be written
     start_compiling(EIGENSKIN_KERNELS)  # while files are read
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
@@ -140,7 +140,7 @@ def _check_formats(outputs: tuple[str, ...]) -> None:
 def _load(
     rig: str, poses: str, skeleton: str | None, options: EigenSkinOptions, progress: Progress | None
 ) -> tuple[PoseSet, SkinnedModel]:
-    """The poses, and the rig: as it is, or made of a mesh and a skeleton."""
+    """The poses, and the rig as it is or made from a mesh and a skeleton."""
     from osteon.core.mesh import Mesh
     from osteon.io.load.sequences import read_mesh_file
     from osteon.io.poses.pose_set import load_pose_set
@@ -158,10 +158,10 @@ def _load(
 
 
 def _print(facts: dict[str, Any], outputs: tuple[str, ...], poses: str, plays: list[FilePlays]) -> None:
-    """What a person wants to know."""
+    """Print the results."""
     out, quality, method, given = console(), facts["quality"], facts["method"], facts["input"]
     rows = [
-        ("poses", f"{given['poses']} to learn from, {given['validation_poses']} to judge by"),
+        ("poses", f"{given['poses']} to learn from, {given['validation_poses']} to validate with"),
         ("joints", f"{len(method['joints'])} and {len(method['pairs'])} pairs{_idle(method['joints_never_moved'])}"),
         ("columns", _columns(quality)),
         ("learned", _errors(quality["training"])),
@@ -181,7 +181,7 @@ def _print(facts: dict[str, Any], outputs: tuple[str, ...], poses: str, plays: l
         out.print(f"[dim]{name:<{width}}[/]  {text}")
     for note in facts["warnings"]:
         out.print(f"[yellow]note:[/] {note}")
-    out.print(f"[dim]look at it:[/] {command_text('osteon', 'view', outputs[0], poses)}")
+    out.print(f"[dim]view it:[/] {command_text('osteon', 'view', outputs[0], poses)}")
 
 
 def _idle(names: list[str]) -> str:
@@ -190,13 +190,13 @@ def _idle(names: list[str]) -> str:
 
 def _columns(quality: dict[str, Any]) -> str:
     each = quality["eigendisplacements_a_vertex"]
-    most = f"at most {each['max']:.0f} a vertex (limit {each['limit'] or 'none'}), {each['mean']:.1f} on average"
+    most = f"at most {each['max']:.0f} per vertex (limit {each['limit'] or 'none'}), {each['mean']:.1f} on average"
     return f"{quality['eigendisplacements']} eigendisplacements, {most}"
 
 
 def _normal_columns(quality: dict[str, Any]) -> str:
     each = quality["eigennormals_a_normal"]
-    most = f"at most {each['max']:.0f} a normal (limit {each['limit'] or 'none'}), {each['mean']:.1f} on average"
+    most = f"at most {each['max']:.0f} per normal (limit {each['limit'] or 'none'}), {each['mean']:.1f} on average"
     return f"{quality['eigennormals']} eigennormals, {most}"
 
 

@@ -1,4 +1,4 @@
-"""Where the files of a model play, for the table and the JSON of `osteon skin`."""
+"""Which engines show the files of a model as computed, for the tables and the JSON of commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FilePlays", "engine_notes", "file_plays", "plays_json", "plays_rows"
 
 @dataclass(frozen=True, slots=True)
 class FilePlays:
-    """What every engine that reads a file makes of it."""
+    """The result of a file in every engine that reads it."""
 
     path: str
     played: tuple[Played, ...]
@@ -35,7 +35,7 @@ def file_plays(
     *,
     coarse_meshes: bool = False,
 ) -> list[FilePlays]:
-    """For each output that some engine reads."""
+    """One entry for each output that some engine reads."""
     found = []
     for path in outputs:
         suffix = Path(path).suffix.lower()
@@ -73,7 +73,7 @@ def plays_rows(files: list[FilePlays]) -> list[tuple[str, str]]:
 
 
 def engine_notes(model: SkinnedModel, files: list[FilePlays], options: SaveOptions) -> list[str]:
-    """What whoever asked for an engine, or for corrections, should know."""
+    """Notes about the engine of --for, and about corrections of normals that are omitted."""
     notes, model = [], baked_model(model)
     for played in (played for file in files for played in file.played if played.engine.name == options.engine):
         for why in played.lacks:
@@ -97,6 +97,6 @@ def _few_attributes(rank: int, name: EngineName) -> str:
     if most is None:
         return f"--for {name}: {engine_of(name).title} shades the surface it moves; corrections of normals are omitted"
     return (
-        f"{rank} corrections with normals need more than {most} attributes a vertex, so they move positions only; "
+        f"{rank} corrections with normals need more than {most} attributes per vertex, so they correct positions only; "
         "--for web keeps their normals"
     )

@@ -1,4 +1,4 @@
-"""`osteon info`: what a file holds, before anything is done with it."""
+"""`osteon info`: what a file holds; and the frames of a model that a command line selects."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
 @options_of(load=LoadOptions)
 @json_option
 def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quiet: bool) -> None:
-    """Tell what a mesh, a sequence, a model, a skeleton or a file of clips holds."""
+    """List what a mesh, a sequence, a model, a skeleton or a file of clips holds."""
     from osteon.io.skeletons.files import TEXT_FORMATS
 
     clock = WallTime.of_command()
@@ -59,7 +59,7 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
         elif len(inputs) == 1 and holds_clips_only(inputs[0]):
             refuse_unused(input="clips")
             facts = describe_clip_file(inputs[0], load)
-        # A rest pose of one's own, or triangles, are questions about a sequence of frames.
+        # --rest and --faces belong to a sequence of frames.
         elif len(inputs) == 1 and load.rest is None and load.faces is None and holds_model(inputs[0]):
             model = load_model(inputs[0], options=load)
             facts = describe_model(take_clips(model, load.clips, Path(inputs[0]))) | describe_stored_levels(inputs[0])
@@ -115,7 +115,7 @@ def describe_clips(clips: tuple[Clip, ...]) -> list[dict[str, Any]]:
 
 
 def describe_outline(outline: Outline) -> dict[str, Any]:
-    """Facts about a sequence whose frames were not looked at: how far it travels is not known."""
+    """Facts about a sequence whose frames have not been read, so that its travel is unknown."""
     from osteon.core.sequence import MeshSequence
 
     mesh = outline.mesh
@@ -131,7 +131,7 @@ def describe_outline(outline: Outline) -> dict[str, Any]:
 
 
 def describe_sequence(sequence: MeshSequence) -> dict[str, Any]:
-    """Facts about a sequence, with what may surprise."""
+    """Facts about a sequence."""
     import numpy as np
 
     from osteon.core.frames import frame_centers
@@ -197,7 +197,7 @@ def _describe_live(model: SkinnedModel) -> dict[str, Any]:
 
 
 def describe_stored_levels(path: str) -> dict[str, Any]:
-    """Facts about the levels beside a model, if its file has any."""
+    """Facts about the levels of detail in the file of a model, if there are any."""
     from osteon.io import load_stored_levels
 
     stored = load_stored_levels(path)
@@ -229,7 +229,7 @@ def _describe_mesh(sequence: MeshSequence) -> dict[str, Any]:
 
 
 def _describe_asset(asset: Asset) -> dict[str, Any]:
-    """What is carried besides positions."""
+    """Attributes besides positions."""
     carries = {
         "uvs": asset.uvs is not None,
         "colors": asset.colors is not None,
@@ -247,7 +247,7 @@ def _describe_asset(asset: Asset) -> dict[str, Any]:
 
 
 def print_facts(facts: dict[str, Any], out: Console) -> None:
-    """A table for people. Names come from files: nothing in them is taken for markup or moves the cursor."""
+    """Print a table. Names come from files, so markup and control characters in them are not interpreted."""
     from rich.table import Table
     from rich.text import Text
 
@@ -278,22 +278,22 @@ def _shown(key: str, value: Any) -> str:
 
 
 def load_skinned(file: Path, options: LoadOptions) -> SkinnedModel:
-    """The skinned model in a file; one that holds something else is told what to do with it."""
+    """The skinned model in a file. The error for other files names the command that makes one."""
     if not file.exists():
         raise FileFormatError(f"{file}: there is no such file")
     if file.is_file() and file.suffix.lower() in MODEL_FORMATS and not holds_model(file):
         skin = command_text("osteon", "skin", file, "-o", file.with_name(f"{file.stem}-skinned.glb"))
-        raise FileFormatError(f"{file}: is no skinned model, nothing in it moves by bones; make one with: {skin}")
+        raise FileFormatError(f"{file}: is not a skinned model, it has no bones; make one with: {skin}")
     return load_model(file, options=options)
 
 
 def take_clips(model: SkinnedModel, clips: tuple[str, ...], file: Path) -> SkinnedModel:
-    """The same model with only the given clips."""
+    """The model with only the given clips."""
     return take_frames(model, choose_frames(model, clips, None, file)) if clips else model
 
 
 def choose_frames(model: SkinnedModel, clips: tuple[str, ...], frames: str | None, file: Path) -> list[int]:
-    """The frames that the options name, in their order."""
+    """The selected frames in their order."""
     from osteon.io.load.clips import select_names
 
     chosen = [model.clips[i] for i in select_names([c.name for c in model.clips], clips, file)]
@@ -302,7 +302,7 @@ def choose_frames(model: SkinnedModel, clips: tuple[str, ...], frames: str | Non
 
 
 def take_frames(model: SkinnedModel, frames: list[int]) -> SkinnedModel:
-    """The same model with only the given frames; a run of frames of one clip stays a clip."""
+    """The model with only the given frames; consecutive frames of one clip stay a clip."""
     from osteon.core.animation import BoneTrack
     from osteon.core.corrections import Corrections
 

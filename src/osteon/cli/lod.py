@@ -108,8 +108,8 @@ def lod(
 ) -> None:
     """Give a skinned, animated model levels of detail: fewer bones, fewer blends, fewer triangles.
 
-    FILE is any glTF, USD or .npz of a skinned model. In the result bones and blends fade without steps, coarser meshes
-    hang on the same skin (MSFT_lod), and a stock player sees the full character.
+    FILE is any glTF, USD or .npz of a skinned model. In the result bones and blends fade continuously, coarser meshes
+    share the skin (MSFT_lod), and a stock player shows the full character.
 
     \b
     osteon lod soldier.glb -o soldier-lod.glb --report soldier.html
@@ -169,7 +169,7 @@ def lod(
 
 
 def _check_outputs(files: LodFiles) -> frozenset[str]:
-    """Suffixes of what is written; refuses what cannot hold levels, or is no model."""
+    """Suffixes of the outputs; refuses formats that cannot hold levels or models."""
     for path in files.outputs:
         if Path(path).suffix.lower() not in MODEL_FORMATS:
             known = " ".join(sorted(MODEL_FORMATS))
@@ -180,7 +180,7 @@ def _check_outputs(files: LodFiles) -> frozenset[str]:
 
 
 def _fit(file: Path, model: SkinnedModel, files: LodFiles, options: LodOptions, progress: Progress | None) -> LevelsFit:
-    """The levels of the file if one of them is to be baked and nothing else is asked for; or else new ones."""
+    """The levels in the file if one of them is baked and no other option is given; otherwise new ones."""
     from osteon.core.options import change_options
     from osteon.lod.model_levels import load_levels
     from osteon.pipeline.levels import fit_levels, stored_fit
@@ -205,7 +205,7 @@ def _baked_level(found: LevelsFit, files: LodFiles) -> Level | None:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What is written, and how large every level is alone."""
+    """The model to write, and the size of each level alone."""
 
     found: LevelsFit
     sizes: tuple[int, ...]  # bytes of every level as a plain .glb
@@ -219,7 +219,7 @@ class _Result:
 
     @property
     def model(self) -> SkinnedModel:
-        """As a stock player sees it."""
+        """The model that a stock player shows."""
         return self.found.levels.model if self.baked is None else self.baked.model
 
     @property
@@ -244,7 +244,7 @@ _HEADINGS = ("level", "bones", "blends", "triangles", "E %", "RMS %", "worst %",
 def describe_levels(
     found: LevelsFit, sizes: Sequence[int], level: Level | None, baked: BakedLevel | None
 ) -> dict[str, Any]:
-    """All that is known of the levels as plain JSON."""
+    """Facts about the levels as plain JSON."""
     model, errors = found.levels.model, found.errors
     facts: dict[str, Any] = {
         "name": model.name,
@@ -283,7 +283,7 @@ def print_levels(
     plays: Sequence[tuple[str, str]],
     out: Console,
 ) -> None:
-    """The levels as a table, what was written, and where it plays."""
+    """Print the levels as a table, the outputs, and the engines that show them."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -325,7 +325,7 @@ def _baked_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     if baked is None:
         return []
     words = (
-        f"{baked['bones']} bones in {baked['joints']} joints, {baked['influences']} a vertex, "
+        f"{baked['bones']} bones in {baked['joints']} joints, {baked['influences']} per vertex, "
         f"{baked['triangles']:,} triangles: E {baked['error_percent']:.2f} %, RMS {baked['rms_percent']:.3f} %, "
         f"worst {baked['worst_percent']:.2f} %"
     )

@@ -1,4 +1,4 @@
-"""`osteon`: one verb a job. A command's file is imported when it is named, so that `--help` is quick."""
+"""`osteon`: one verb per task. The module of a command is imported when the command runs, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 __all__ = ["cli", "main"]
 
-#: What `osteon --help` lists; each is a file of this folder and a function in it.
+#: Listed by `osteon --help`; each is a module of this package and a function in it.
 COMMANDS = {
     "demo": "Skin a galloping fox that Osteon makes itself.",
     "skin": "Turn a mesh sequence into a skinned model.",
     "rig": "Find the skeleton that moves a mesh sequence.",
     "lod": "Give a skinned model levels of detail: fewer bones, blends and triangles.",
-    "compare": "Compare models of skinning on poses that they have not seen.",
+    "compare": "Compare skinning models on held-out poses.",
     "eigenskin": "Learn corrections that follow the joints, from meshes of known poses.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",
     "simulate": "Simulate flesh on a skeleton: its surface in many poses.",
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",
     "study": "Let people rate how similar animations are, and test their answers.",
-    "info": "Tell what a mesh, a sequence, a model or a skeleton holds.",
-    "warm": "Compile all that is compiled, once.",
+    "info": "List what a mesh, a sequence, a model or a skeleton holds.",
+    "warm": "Compile all kernels now.",
 }
 
 
@@ -71,15 +71,15 @@ def cli() -> None:
     osteon view cloth.glb cloth/         look at it, beside its source
     osteon play cloth.glb -o frames/     back to vertices
     osteon pose hand.obj hand.tgf fist.tgf -o fist.obj
-    osteon info cloth.glb                look into a file
+    osteon info cloth.glb                list the contents of a file
     """
 
 
 def _spare_collector() -> None:
-    """Look for garbage less often, and not at the end.
+    """Collect garbage less often, and not at exit.
 
-    Imports make half a million objects that stay. Walking through them took 0.1 s while they were made and 0.3 s when
-    the process ended, a tenth of the time from command to file of a small sequence.
+    Imports create half a million objects that stay. Their collection took 0.1 s during import and 0.3 s at exit, a
+    tenth of the time from command to file of a small sequence.
     """
     gc.set_threshold(100_000, 20, 20)
     atexit.register(gc.freeze)

@@ -1,10 +1,10 @@
-"""Flags of a command, made from options classes; the command is handed one object a class.
+"""Flags of a command, made from options classes; the command receives one object per class.
 
     @options_of(options=SkinOptions, budget=optional(Budget), load=some_of(LoadOptions, "fps", "clips"))
     def skin(inputs, options, budget, load): …
 
-A flag that has no effect is refused, also one that is given with its default value; `refuse_unused` asks again with
-what the command has learned since, such as which formats it writes.
+A flag that has no effect is refused, also if it is given with its default value. A command calls `refuse_unused` again
+when it has more information, such as the formats that it writes.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class FlagGroup:
 
     cls: type
     only: tuple[str, ...] = ()  # names; (): all
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # other than the class has
-    optional: bool = False  # None where no flag of it is given
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # that differ from those of the class
+    optional: bool = False  # the object is None if none of its flags is given
 
     def fields(self) -> list[OptionField]:
         found = [of for of in options_in(self.cls) if of.option.flags]
@@ -55,12 +55,12 @@ class FlagGroup:
 
 
 def some_of(cls: type, *only: str, **defaults: Any) -> FlagGroup:
-    """Some options of a class, perhaps with other defaults."""
+    """Some options of a class, with other defaults if given."""
     return FlagGroup(cls, only, defaults)
 
 
 def optional(cls: type) -> FlagGroup:
-    """An object only where one of its flags is given."""
+    """An object, or None if none of its flags is given."""
     return FlagGroup(cls, optional=True)
 
 
@@ -86,7 +86,7 @@ def options_of(**groups: type | FlagGroup) -> Callable[[Function], Function]:
 
 
 def read_options(context: click.Context, groups: Mapping[str, FlagGroup]) -> dict[str, Any]:
-    """The objects that the flags of a call make; refuses flags that have no effect beside the others."""
+    """Make the objects from the flags of a call; refuses flags that have no effect in combination with the others."""
     values = {name: (found, _chosen(context, name, found)) for name, found in groups.items()}
     context.meta[_CHOSEN] = values
     refuse_unused(context)
@@ -97,7 +97,7 @@ def read_options(context: click.Context, groups: Mapping[str, FlagGroup]) -> dic
 
 
 def refuse_unused(context: click.Context | None = None, **circumstances: Any) -> None:
-    """Refuse flags of this call that have no effect, as far as the circumstances tell."""
+    """Refuse flags of this call that have no effect under the given circumstances."""
     context = context or click.get_current_context()
     for found, chosen in context.meta.get(_CHOSEN, {}).values():
         values = {of.path: of.default for of in options_in(found.cls)} | _with_defaults(found, chosen)
@@ -107,7 +107,7 @@ def refuse_unused(context: click.Context | None = None, **circumstances: Any) ->
 
 
 def refuse_given(name: str, why: str, *, besides: tuple[str, ...] = ()) -> None:
-    """Refuse all flags of one class, but those of these options."""
+    """Refuse all flags of one class except those of the options `besides`."""
     found, chosen = click.get_current_context().meta[_CHOSEN][name]
     for of in found.fields():
         if of.path in chosen and of.name not in besides:
@@ -115,18 +115,18 @@ def refuse_given(name: str, why: str, *, besides: tuple[str, ...] = ()) -> None:
 
 
 def is_any_given(name: str, *, besides: tuple[str, ...] = ()) -> bool:
-    """Whether a flag of one class was named in the call, other than those of these options."""
+    """Whether the call has a flag of one class other than those of the options `besides`."""
     _, chosen = click.get_current_context().meta[_CHOSEN][name]
     return any(path[-1] not in besides for path in chosen)
 
 
 def is_given(name: str) -> bool:
-    """Whether a parameter of the running command was named in its call."""
+    """Whether a parameter of the running command was given in its call."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _chosen(context: click.Context, name: str, found: FlagGroup) -> dict[Place, Any]:
-    """Values that were named in the call."""
+    """Values that were given in the call."""
     chosen = {}
     for of in found.fields():
         parameter = _parameter(name, of)
@@ -141,7 +141,7 @@ def _with_defaults(found: FlagGroup, chosen: Mapping[Place, Any]) -> dict[Place,
 
 
 def _value(of: OptionField, typed: Any) -> Any:
-    """What the options hold for what the command line was told."""
+    """The value of an option for what was typed."""
     if of.kind.base is bool:
         return typed != of.default
     if of.kind.base is None:
@@ -150,12 +150,12 @@ def _value(of: OptionField, typed: Any) -> Any:
 
 
 def _parameter(name: str, of: OptionField) -> str:
-    """Parameters of click need names that no other class has."""
+    """The unique name of a parameter."""
     return ".".join((name, *of.path))
 
 
 def _reader(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A type for click of text that an option reads itself."""
+    """A click type that parses text with the function of an option."""
 
     def read(text: str) -> Any:
         try:
@@ -181,7 +181,7 @@ def _flag(name: str, of: OptionField, default: Any) -> Callable[[Function], Func
 
 
 def _named(name: str, of: OptionField, **more: Any) -> Callable[[Function], Function]:
-    # click takes a name with a dot only where it need not find one itself.
+    # click accepts a name with a dot only if it does not derive the name from the flag.
     def add(function: Function) -> Function:
         return click.option(*of.option.flags, cls=_Option, parameter=_parameter(name, of), **more)(function)
 
@@ -197,7 +197,7 @@ class _Option(click.Option):
 
 
 def _as_typed(of: OptionField, value: Any) -> Any:
-    """A value as the command line tells it."""
+    """A value as it is typed on the command line."""
     if of.kind.base is None:
         return str(value)
     return value * of.option.scale if of.option.scale != 1 else value
@@ -211,12 +211,12 @@ def _click_type(of: OptionField) -> Any:
     return click.Path(path_type=Path) if of.kind.base is Path else of.kind.base
 
 
-# Errors in the words of the command line: the library names arguments, a command its flags and files.
+# Errors of the library name arguments; errors of a command name flags and files.
 
 
 @contextmanager
 def in_flags(fields: Iterable[OptionField]) -> Iterator[None]:
-    """An option that the library calls by its name, 'bones: …', is called by its flag, '--bones: …'."""
+    """Replace the name of an option at the start of an error, 'bones: …', by its flag, '--bones: …'."""
     try:
         yield
     except OptionError as error:
@@ -229,7 +229,7 @@ def in_flags(fields: Iterable[OptionField]) -> Iterator[None]:
 
 @contextmanager
 def naming_input(inputs: tuple[str, ...], name: str) -> Iterator[None]:
-    """What is wrong with the frames of a sequence is told of the file that holds them, with a way to look at it."""
+    """Name the file in errors about the frames of a sequence, and the command that shows it."""
     try:
         yield
     except GeometryError as error:

@@ -1,4 +1,4 @@
-"""`osteon play`: a skinned model in, its vertices out."""
+"""`osteon play`: evaluate a skinned model to vertices."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = ["play"]
     help="Frames: a folder, 'out/fox_####.obj' or .ply; or one file for all (.npz, .abc).",
 )
 @click.option(
-    "--frames", metavar="A:B|LIST", help="Only these, counted from 0 over the chosen clips: '10:20', '0,5,9'."
+    "--frames", metavar="A:B|LIST", help="Select frames, counted from 0 over the selected clips: '10:20', '0,5,9'."
 )
-@click.option("--rank", type=click.IntRange(min=0), metavar="R", help="Only the first R corrections.  [all]")
-@click.option("--format", "suffix", default="obj", show_default=True, help="Of frames in a folder: obj or ply.")
+@click.option("--rank", type=click.IntRange(min=0), metavar="R", help="Evaluate only the first R corrections.  [all]")
+@click.option("--format", "suffix", default="obj", show_default=True, help="Format of frames in a folder: obj or ply.")
 @options_of(load=some_of(LoadOptions, "fps", "clips"))
 @json_option
 def play(
@@ -46,9 +46,9 @@ def play(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Evaluate a skinned model back to vertices.
+    """Evaluate a skinned model to vertices.
 
-    FILE is a model that Osteon wrote, or any glTF that moves by skin, morph targets or nodes.
+    FILE is a model written by Osteon, or any glTF animated by a skin, morph targets or nodes.
 
     \b
     osteon play fox.npz -o frames/
@@ -58,7 +58,7 @@ def play(
     clock = WallTime.of_command()
     folder = not Path(output).suffix or output.endswith(("/", "\\")) or Path(output).is_dir()
     if is_given("suffix") and not folder:
-        raise OptionError(f"--format: of frames in a folder, but {output} names its own format; omit it")
+        raise OptionError(f"--format: sets the format of frames in a folder, but {output} has a suffix; omit it")
     outputs = plan_outputs([file], sequence_output("-o", output, suffix), file_output("--json", json_file))
     with progress_bar(quiet) as progress:
         with clock.stage("load"):

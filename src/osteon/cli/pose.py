@@ -65,11 +65,11 @@ class PoseFiles:
         required=True,
     )
     segments: str | None = option(
-        None, help="Write the bone of every triangle.", flags=("--segments",), metavar="FILE.npy"
+        None, help="Write the bone of each triangle.", flags=("--segments",), metavar="FILE.npy"
     )
     picture: str | None = option(
         None,
-        help="Draw rest, segments, pose and distortion, beside ssd.",
+        help="Draw rest pose, segments, pose and distortion, beside linear blending (ssd).",
         flags=("--picture",),
         metavar="FILE.png",
         needs=(need(skeleton=True, says="draws a skeleton, and there is none"),),
@@ -91,16 +91,16 @@ def pose(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Pose a mesh by a stick skeleton, without any weights, or a skinned model by its own skin.
+    """Pose a mesh with a stick skeleton, without weights, or a skinned model with its own skin.
 
-    MODEL is a skinned model with a skeleton, as `osteon rig` makes it, and its joints are what poses turn.
+    MODEL is a skinned model with a skeleton, for example from `osteon rig`; poses rotate its joints.
 
     MESH is any mesh, in 3D or flat. SKELETON is .tgf, .skel, .json or a glTF with a skin, or 'none' to move the mesh by
-    control lines and pinned vertices alone. Each POSE is the same skeleton moved, a .json of turns, lines, twists and
-    pins (docs/poses.md), or a glTF animation. Several poses become a mesh sequence.
+    control lines and pinned vertices alone. Each POSE is the same skeleton in another pose, a .json of rotations,
+    lines, twists and pins (docs/poses.md), or a glTF animation. Several poses become a mesh sequence.
 
     \b
-    osteon pose body.glb wave.json -o wave.glb     a skinned model, by its own skin
+    osteon pose body.glb wave.json -o wave.glb     a skinned model, with its own skin
     osteon pose hand.obj hand.tgf fist.tgf -o fist.obj
     osteon pose fox.glb fox.glb fox.glb --clip Walk -o walk.npz
     osteon pose troll.obj troll.skel wave.json -o wave/ --picture wave.png
@@ -143,7 +143,7 @@ def pose(
         drawn = None if files.picture is None else _draw(poser, shown, posed[files.frame], source)
         facts = _describe(poser, track, posed) | {"output": files.output}
         facts["exceptions"] = _place_warnings(poser, source, skeleton) + facts.get("exceptions", [])
-        with outputs.writing():  # nothing is written before all is known
+        with outputs.writing():  # after all computations
             _write(source, track, posed, files.output, progress)
             if files.segments is not None:
                 _write_segments(poser, files.segments)
@@ -217,7 +217,7 @@ def _write_segments(poser: Poser, path: str) -> None:
 
 
 def _draw(poser: Poser, track: PoseTrack, posed: Float64, source: MeshSequence) -> Image:
-    """One pose, beside what blending the bones would give if bones are all that moves it."""
+    """Draw one pose, beside linear blending if only bones move the mesh."""
     import numpy as np
 
     from osteon.report.pose_picture import PosedMesh, PoseSubject, pose_picture
@@ -252,14 +252,12 @@ def _place_warnings(poser: Poser, source: MeshSequence, name: str) -> list[str]:
     return [] if poser.skeleton is None else place_warnings(poser.skeleton, source.rest.astype(np.float64), name)
 
 
-# What `osteon pose` tells people: a table, and notes about what they should look at.
-
-#: Notes of one kind that are shown one by one.
+#: Notes of one kind that are printed individually.
 SHOWN = 3
 
 
 def place_warnings(skeleton: StickSkeleton, vertices: Float64, name: str) -> list[str]:
-    """A sentence if the skeleton does not seem to belong where the mesh is."""
+    """A warning if the skeleton is not where the mesh is."""
     from osteon.core.sticks import measure_place
 
     place = measure_place(skeleton, vertices)
@@ -294,7 +292,7 @@ def _worst(worst: dict[str, float]) -> str:
 
 
 def _gathered(sentences: Iterable[str]) -> list[str]:
-    """Notes that end alike are of one kind; of many, the first ones and how many more."""
+    """Combine notes with the same ending: the first ones, and the number of the others."""
     kinds: dict[tuple[str, ...], list[str]] = {}
     for sentence in sentences:
         kinds.setdefault(tuple(sentence.split()[-3:]), []).append(sentence)
@@ -308,7 +306,7 @@ def _gathered(sentences: Iterable[str]) -> list[str]:
 
 
 def _flipped(facts: dict[str, Any]) -> list[str]:
-    """Where triangles are turned over."""
+    """A note about flipped triangles."""
     count = facts["worst"]["flipped"]
     if not count:
         return []
@@ -316,5 +314,5 @@ def _flipped(facts: dict[str, Any]) -> list[str]:
     where = "the worst pose"
     if facts["measured_poses"] == facts["poses"]:
         where = f"pose {next(row['pose'] for row in facts['by_pose'] if row['flipped'] == count)}"
-    advice = "bend less there, or put another joint in" if "skeleton" in facts else "move less there"
+    advice = "bend less there, or add a joint" if "skeleton" in facts else "move less there"
     return [f"{what} turned over in {where}; {advice}"]

@@ -1,4 +1,4 @@
-"""`osteon pose MODEL POSE`: a skinned model and poses of its joints in, the posed mesh or a model of them out."""
+"""`osteon pose MODEL POSE`: pose a skinned model by its joints, and write meshes or a model."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["is_posed_by_its_skin", "pose_skinned"]
 
 
 def is_posed_by_its_skin(character: str, inputs: tuple[str, ...]) -> bool:
-    """Whether a skinned model comes first and no skeleton stands between it and its poses."""
+    """Whether the first argument is a skinned model and the second is not a skeleton."""
     if not holds_model(character):
         return False
     return len(inputs) == 1 or not _is_skeleton(inputs[0])
 
 
 def _is_skeleton(name: str) -> bool:
-    """Whether a file that may be a skeleton is more than poses."""
+    """Whether a file holds a skeleton, rather than only poses."""
     from osteon.io.load.source import Source
     from osteon.io.skeletons.parsing import read_json
     from osteon.io.skeletons.skeleton_json import holds_skeleton
@@ -50,7 +50,7 @@ def pose_skinned(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Pose a model through its own deformer, and write what is asked for."""
+    """Pose a model with its own deformer, and write the output."""
     started = time.perf_counter()
     why = f"of the simplex method, and {character} is posed by its own skin; omit it"
     refuse_given("options", why, besides=("turns",))
@@ -101,7 +101,7 @@ def _track(poses: tuple[str, ...], sticks: ModelSticks, load: LoadOptions) -> Po
 def _describe(model: SkinnedModel, posed: SkinnedModel, sticks: ModelSticks) -> dict[str, Any]:
     notes = []
     if model.rank:
-        notes.append("its corrections belong to the frames that it came with, and are left out")
+        notes.append("its corrections belong to the frames of the file and are omitted")
     return {
         "mesh": {"vertices": model.n_vertices, "triangles": len(model.faces)},
         "skeleton": {"joints": model.n_bones, "root": sticks.sticks.names[sticks.sticks.root]},

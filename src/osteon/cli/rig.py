@@ -104,13 +104,13 @@ def rig(
     if not quiet and json_file != "-":
         print_report(report.with_seconds(clock.seconds()), files.outputs, (*skeleton_rows(found), *plays_rows(plays)))
         if found.model.n_bones > 1:
-            console().print(f"[dim]look at it:[/] osteon view {files.outputs[0]}")
+            console().print(f"[dim]view it:[/] osteon view {files.outputs[0]}")
 
 
 def skeleton_rows(found: RigFit) -> list[tuple[str, str]]:
-    """What a person wants to know of a skeleton."""
+    """Rows of the table about the skeleton."""
     names, parents = found.skeleton.names, found.skeleton.parents
     leaves = sum(1 for b in range(len(names)) if not (parents == b).any())
     pairs = sum(1 for name in names if name.endswith("_L"))
     row = f"{len(names)} joints in one tree, {leaves} chains end, {pairs} pairs of left and right"
-    return [("skeleton", row), ("free bones", f"E {found.free_error_percent:.3f} % if each kept its own motion")]
+    return [("skeleton", row), ("free bones", f"E {found.free_error_percent:.3f} % if each has its own motion")]

@@ -1,4 +1,4 @@
-"""`osteon simulate`: flesh on a skeleton in, its surface in many poses out."""
+"""`osteon simulate`: simulate flesh on a skeleton, and write its surface in many poses."""
 
 from __future__ import annotations
 
@@ -34,18 +34,21 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class SimulateFiles:
-    """What is written, and how many work on it."""
+    """Where the poses are written, and the number of processes."""
 
     output: Path = option(
         Path(),
-        help="Folder for rest pose, a mesh for each pose, and poses.json. Poses that are there are not computed again.",
+        help="Folder for the rest pose, one mesh per pose, and poses.json. Poses that it holds are not computed again.",
         flags=("-o", "--output"),
         metavar="FOLDER",
         required=True,
     )
     meshes: Literal["obj", "ply"] = option("obj", help="Format of the meshes.", flags=("--meshes",))
     jobs: int = option(
-        0, help="Processes that each work on a pose; 0: one for each core.", flags=("--jobs", "-j"), minimum=0
+        0,
+        help="Number of processes; each computes one pose at a time. 0: one per core.",
+        flags=("--jobs", "-j"),
+        minimum=0,
     )
 
     def __post_init__(self) -> None:
@@ -122,7 +125,7 @@ def simulate(
 
 
 def _limits(skeleton: StickSkeleton, sweep: SweepOptions) -> tuple[tuple[JointLimit, ...], bool]:
-    """How far joints turn, and whether that is a guess."""
+    """The limits of the joints, and whether they are a guess."""
     from osteon.elastic.sweep import guess_limits
     from osteon.io.poses.pose_list import load_limits
 
@@ -155,7 +158,7 @@ def _body(path: Path, skeleton: StickSkeleton, flesh: FleshOptions) -> tuple[Ela
 
 
 def _about(body: ElasticBody, word: str) -> dict[str, Any]:
-    """What the flesh is made of."""
+    """Facts about the elements and the material."""
     return {
         "elements": word,
         "nodes": len(body.solid.points),
@@ -203,12 +206,12 @@ def _notes(done: Simulation, guessed: bool, folder: Path) -> list[str]:
     notes = []
     if guessed:
         notes.append(
-            f"how far joints turn is a guess; edit 'limits' of {folder / 'poses.json'}, and give it as --limits"
+            f"the joint limits are a guess; edit 'limits' of {folder / 'poses.json'}, and name it with --limits"
         )
     if done.inverted:
         worst = max(done.inverted, key=done.inverted.__getitem__)
         notes.append(
-            f"elements are turned inside out in {_listed(list(done.inverted))}, at most {done.inverted[worst]}; "
+            f"elements are inverted in {_listed(list(done.inverted))}, at most {done.inverted[worst]}; "
             "bend less there, or use smaller elements"
         )
     return notes

@@ -1,4 +1,4 @@
-"""`osteon skin`: a mesh sequence in, a skinned model out."""
+"""`osteon skin`: fit a skinned model to a mesh sequence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = ["print_report", "skin", "write_outputs"]
 
 @dataclass(frozen=True, slots=True)
 class SkinFiles:
-    """What is written, and the rig that is kept."""
+    """The outputs, and the rig that is kept."""
 
     outputs: tuple[str, ...] = option(
         (),
@@ -65,13 +65,13 @@ class SkinFiles:
     )
     rig: Path | None = option(
         None,
-        help="Keep this character: its file with weights and motion added.",
+        help="Keep this character: weights and motion are added to its file.",
         flags=("--rig",),
         metavar="FILE",
         needs=(
             need(
                 bound=False,
-                says="brings its own bones, so a bound cannot be searched for; use --helpers and --rank",
+                says="has its own bones, so there is no search for a bound; use --helpers and --rank",
             ),
         ),
     )
@@ -102,7 +102,7 @@ def skin(
     """Turn a mesh sequence into a skinned model.
 
     INPUTS are a folder of meshes, a pattern, files in order, or one animated file; several folders or animated files
-    become several clips on one rig. With --rig the file of the character is kept, and only added to; inputs may then be
+    become several clips on one rig. With --rig the file of the character is kept and only extended; inputs may then be
     glTF or FBX without a mesh: clips for its joints.
 
     \b
@@ -200,14 +200,14 @@ class Found:
 
 
 def _written(outputs: tuple[str, ...], budget: Budget | None) -> frozenset[str]:
-    """Suffixes of the models that are written; those of frames do not count, unless a bound measures them as a GLB."""
+    """Suffixes of the models that are written; frames count only if a bound measures them as a GLB."""
     sized = [_sized_as(outputs[0])] if budget is not None else []
     return frozenset([Path(path).suffix.lower() for path in outputs if _is_model(path)] + sized)
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was read: the frames, the rig, the file that the rig is from, and notes."""
+    """The loaded frames, the rig, the file of the rig, and notes."""
 
     sequence: MeshSequence
     rig: SkinnedModel | None = None
@@ -215,7 +215,7 @@ class Given:
     notes: tuple[str, ...] = ()
 
     def keeps_file(self, options: SkinOptions, outputs: tuple[str, ...]) -> bool:
-        """Whether the file of the rig is kept, and only added to."""
+        """Whether the file of the rig is kept and only extended."""
         written = any(Path(path).suffix.lower() in GLTF for path in outputs)
         if self.character is None or self.rig is None or not written or options.model != "lbs":
             return False
@@ -230,7 +230,7 @@ def _load(
     clip_options: ClipOptions,
     progress: Progress | None,
 ) -> Given | PlayedClips:
-    """The frames, on the vertices of the rig where both are one mesh, and the rig; or clips that it plays."""
+    """Load the frames, in the vertex order of the rig if it is the same mesh, and the rig; or clips for its joints."""
     played = None if rig is None else play_on_rig(rig, inputs, options=options, clip_options=clip_options)
     if played is not None:
         return played
@@ -243,12 +243,12 @@ def _load(
     model = load_model(rig) if character is None else character.model
     sequence, notes = on_rig_vertices(sequence, model)
     if character is not None and np.array_equal(sequence.faces, model.faces):
-        sequence = sequence.with_parts(asset=model.asset)  # the surface that is written is the rig's
+        sequence = sequence.with_parts(asset=model.asset)  # the output has the surface of the rig
     return Given(sequence, model, character, notes)
 
 
 def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str, ...]) -> list[str]:
-    """What is written anew although the rig has a file that could be kept."""
+    """Notes on outputs that do not keep the file of the rig."""
     if character is None:
         return []
     name = character.document.source.path
@@ -260,7 +260,7 @@ def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str,
 def _options_for_rig(
     options: SkinOptions, sequence: MeshSequence, rig: SkinnedModel, *, has_bone_type: bool
 ) -> SkinOptions:
-    """Refuse what was asked for and has no effect on a rig; joints are rigid, meshes get no targets, unless asked."""
+    """Refuse options without effect on a rig. By default its joints are rigid and it gets no targets for normals."""
     from osteon.pipeline.rig import rig_circumstances
 
     brings = rig_circumstances(sequence, rig)
@@ -288,7 +288,7 @@ def _search(
     progress: Progress | None,
     quiet: bool,
 ) -> Found:
-    """The best fit within a bound, telling of every try."""
+    """Search for the best fit within a bound; prints every trial."""
     from osteon.pipeline.budget import fit_to_budget
 
     out = console(stderr=True)
@@ -313,7 +313,7 @@ def _curves(
     budget: Budget | None,
     progress: Progress | None,
 ) -> ReportCurves:
-    """What other options give; files are weighed as the first output will be written."""
+    """Results of other options; sizes are those of the format of the first output."""
     from osteon.report.curves import report_curves
 
     return report_curves(
@@ -335,7 +335,7 @@ def _write_page(path: str, fit: SkinFit, sequence: MeshSequence, curves: ReportC
 
 
 def _plays(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions) -> list[FilePlays]:
-    """Where the outputs play, with what the corrections cost where there are none."""
+    """Which engines show the outputs, with the error in engines without corrections."""
     without = fit.report.error_percent_by_rank["0"] if fit.report.rank else None
     return file_plays(fit.model, outputs, options, without)
 
@@ -357,7 +357,7 @@ def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions, 
 
 
 def _sizer(path: str, options: SaveOptions, kept: Character | None = None) -> Callable[[SkinnedModel], int]:
-    """Bytes of a model as the first output will hold it."""
+    """A function for the size of a model in the format of the first output."""
     suffix = _sized_as(path)
     used = drop_unused(options, written=suffix)
 
@@ -374,7 +374,7 @@ def _sizer(path: str, options: SaveOptions, kept: Character | None = None) -> Ca
 
 
 def _bytes_without_normals(model: SkinnedModel, path: str, size_of: Callable[[SkinnedModel], int]) -> int | None:
-    """Bytes of the first output without its morph targets for normals; None if it has none, or is no model."""
+    """Size of the first output without morph targets for normals; None if it has none or is not a model."""
     if not model.normal_rank or not _is_model(path):
         return None
     corrections = model.corrections
@@ -383,7 +383,7 @@ def _bytes_without_normals(model: SkinnedModel, path: str, size_of: Callable[[Sk
 
 
 def _sized_as(path: str) -> str:
-    """The format whose bytes count; a GLB where the output is frames."""
+    """The format whose size counts; GLB for frames."""
     return Path(path).suffix.lower() if _is_model(path) else ".glb"
 
 
@@ -395,13 +395,13 @@ def _size_of(path: str) -> int:
 
 
 def _shading_text(report: SkinReport) -> str:
-    """What a stock player's shading is off by."""
+    """The error of shading in a stock player."""
     degrees = report.shading_deviation_degrees
     return f"{degrees['mean']:.2f}° on average, {degrees['p95']:.1f}° at the 95th percentile (as players show it)"
 
 
 def _normal_rank_text(report: SkinReport) -> str:
-    """Morph targets for normals, and what they cost."""
+    """Morph targets for normals, and their size."""
     if not report.normal_rank:
         return ""
     size = "" if report.normal_bytes is None else f" ({size_text(report.normal_bytes)} of the file)"
@@ -409,7 +409,7 @@ def _normal_rank_text(report: SkinReport) -> str:
 
 
 def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[tuple[str, str]] = ()) -> None:
-    """The report as a table for people; `plays` are rows that tell where the outputs play."""
+    """Print the report as a table; `plays` are rows about engines."""
     from rich.table import Table
 
     from osteon.measure.skin_report import grade_result
@@ -421,14 +421,16 @@ def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[t
     worst, shown = report.worst, report.quality.fallback_error_percent
     rows = [
         ("input", f"{counts['frames']} frames, {counts['vertices']:,} vertices, {counts['triangles']:,} triangles"),
-        ("bones", f"{report.bones} {report.bone_type}, {report.influences} a vertex"),
+        ("bones", f"{report.bones} {report.bone_type}, {report.influences} per vertex"),
         (
             "model",
             "" if shown is None else f"{report.method.kind.replace('_', ' ')}   (stock players: E {shown:.3f} %)",
         ),
         (
             "rank",
-            f"{report.rank}   (cut to rank 0: E {report.error_percent_by_rank['0']:.3f} %)" if report.rank else "",
+            f"{report.rank}   (truncated to rank 0: E {report.error_percent_by_rank['0']:.3f} %)"
+            if report.rank
+            else "",
         ),
         ("normal rank", _normal_rank_text(report)),
         ("error E", f"[bold]{report.error_percent:.3f} %[/]   (Karni-Gotsman {report.karni_gotsman_percent:.3f} %)"),

@@ -1,4 +1,4 @@
-"""`osteon skin` with clips that have no mesh: nothing is fitted, the character gets the clips."""
+"""`osteon skin` with clips that have no mesh: the clips are added to the character without a fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOT_FITTED = "clips without a mesh are played on the rig as it is, and nothing 
 
 @dataclass(frozen=True, slots=True)
 class ClipRun:
-    """What such a run writes."""
+    """Outputs and options of the run."""
 
     outputs: tuple[str, ...]
     report: str | None
@@ -37,7 +37,7 @@ class ClipRun:
 
 
 def write_clips(played: PlayedClips, run: ClipRun) -> None:
-    """The character with its clips to all outputs, and what was matched to the table."""
+    """Write the character with its clips to all outputs, and print the matched joints."""
     refuse_given("options", _NOT_FITTED)
     if run.report is not None:
         raise OptionError(f"--report: {_NOT_FITTED}")

@@ -1,4 +1,4 @@
-"""`osteon study`: people rate how similar animations are to an original; what their answers say."""
+"""`osteon study`: people rate how similar animations are to an original; statistics of their ratings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "study",
 ]
 
-#: What a name of a study file ends with.
+#: Suffix of a study file.
 STUDY_FILE = ".json"
 
 
@@ -39,18 +39,18 @@ def _split_names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StudyServing:
-    """Where answers go, and where raters find the page."""
+    """The file of the answers, and the address of the page."""
 
     output: Path = option(
         Path(),
-        help="File of the answers; one of the same study is continued.",
+        help="File of the answers; an existing file of the same study is continued.",
         flags=("-o", "--output"),
         metavar="STUDY.sqlite",
         required=True,
     )
     names: tuple[str, ...] | None = option(
         None,
-        help="What the candidates are called in the report, by commas.",
+        help="Names of the candidates in the report, separated by commas.",
         flags=("--names",),
         metavar="A,B,…",
         parse=_split_names,
@@ -58,15 +58,15 @@ class StudyServing:
     )
     host: str = option(
         "127.0.0.1",
-        help="Address or name of this machine that raters open in a lab's network; nothing is encrypted.",
+        help="Address or name of this machine in the local network; the connection is not encrypted.",
         flags=("--host",),
         shown_default="this machine only",
     )
     port: int = option(
-        0, help="Where to listen; the same one keeps links good.", flags=("--port",), minimum=0, maximum=65535,
+        0, help="Port to listen on; keep it so that links stay valid.", flags=("--port",), minimum=0, maximum=65535,
         shown_default="any that is free",
     )  # fmt: skip
-    no_browser: bool = option(False, help="Only print the address.", flags=("--no-browser",))
+    no_browser: bool = option(False, help="Print the address without opening a browser.", flags=("--no-browser",))
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -74,11 +74,11 @@ class StudyServing:
 
 @dataclass(frozen=True, slots=True)
 class StudyReportFiles:
-    """What a report is written to."""
+    """Files of a report."""
 
     output: Path = option(
         Path(),
-        help="Page with means, a box and whisker plot and tests.",
+        help="Page with means, a box and whisker plot, and tests.",
         flags=("-o", "--output"),
         metavar="REPORT.html",
         required=True,
@@ -104,13 +104,13 @@ def study() -> None:
 @options_of(serving=StudyServing)
 @json_option
 def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json_file: str | None, quiet: bool) -> None:
-    """Show every candidate beside the reference, and keep what people say.
+    """Show every candidate beside the reference, and store the ratings.
 
     REFERENCE is the original animation. Each CANDIDATE is a skinned model or a sequence with the same vertices and
-    frames. The page shows the two side by side, from two sides, and asks how similar they are, from 0 to 10. Each
-    person has an own random order and can stop and come back; nobody is told which candidate it is. Ctrl-C ends it.
+    frames. The page shows both side by side from two directions. People rate their similarity from 0 to 10. Each
+    person has a random order and can continue later; names of candidates are not shown. Ctrl-C ends the server.
 
-    Several characters stand in a study file in place of REFERENCE, a .json; its files are named relative to it:
+    A study of several characters is described by a .json file in place of REFERENCE; paths are relative to it:
 
     \b
     {"characters": [{"name": "horse", "reference": "horse/",
@@ -134,7 +134,7 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     outputs = plan_outputs([*inputs, target if there else None], asked, file_output("--json", json_file))
     check_bundle(STUDY_BUNDLE)
     if there:
-        AnswerFile(target).close()  # refused before the long reading
+        AnswerFile(target).close()  # errors before the long reading
     listener = open_listener(serving.host, serving.port)
     with closing(listener.socket), scratch_folder() as folder:
         with progress_bar(quiet) as progress:
@@ -156,8 +156,8 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
 def report(answers: Path, files: StudyReportFiles, json_file: str | None, quiet: bool) -> None:
     """Means, intervals, a box and whisker plot, and tests of every pair of candidates.
 
-    Tests are those of the paper: Student's t with pooled variance, and the ratio of the variances. What too few
-    answers do not allow is said in words. The server may run meanwhile.
+    The tests are those of the paper: Student's t with pooled variance, and the ratio of the variances. Statistics that
+    need more answers are replaced by a sentence. The server may be running.
     """
     from osteon.study.report_page import write_study_page
     from osteon.study.results import read_results, write_answers
@@ -181,23 +181,23 @@ def report(answers: Path, files: StudyReportFiles, json_file: str | None, quiet:
 
 
 def _plan(reference: str, candidates: tuple[str, ...], names: tuple[str, ...] | None) -> tuple[StudyPlan, list[str]]:
-    """What is asked, and all files that are read for it."""
+    """The plan of the questions, and all files that are read for it."""
     from osteon.study.plan import plan_character, read_study_file
 
     if Path(reference).suffix.lower() != STUDY_FILE:
         plan = plan_character(reference, candidates, names or ())
         return plan, plan.inputs
     if candidates:
-        raise OptionError(f"{reference}: a study file lists its candidates itself; leave the others away")
+        raise OptionError(f"{reference}: a study file lists its candidates; omit the others")
     if names is not None:
-        raise OptionError("--names: a study file names its candidates itself; omit it")
+        raise OptionError("--names: a study file names its candidates; omit it")
     plan = read_study_file(Path(reference))
     return plan, [reference, *plan.inputs]
 
 
 @dataclass(frozen=True, slots=True)
 class _Telling:
-    """How a run says where it is."""
+    """How a run prints its address."""
 
     outputs: Outputs
     json_file: str | None
@@ -215,7 +215,7 @@ class _Telling:
 
 
 def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: StudyServing, telling: _Telling) -> None:
-    """Run the server until Ctrl-C, and say what the file holds then."""
+    """Run the server until Ctrl-C, then print the number of answers."""
 
     def ready(address: str) -> None:
         telling.tell(address, answers)
@@ -232,7 +232,7 @@ def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: Study
     try:
         with handling_signals(lambda number: server.stop()) as ended:
             server.run()
-    except KeyboardInterrupt:  # the way it is meant to end
+    except KeyboardInterrupt:  # the usual end
         ended = [signal.SIGINT]
     click.echo(f"osteon: stopped; {answers_text(answers)} in {answers.path}", err=True)
     if ended:
@@ -240,13 +240,13 @@ def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: Study
 
 
 def answers_text(answers: AnswerFile) -> str:
-    """How much the file holds."""
+    """The number of answers and raters."""
     given, raters = answers.counts()
     return f"{given} answer{'' if given == 1 else 's'} of {raters} rater{'' if raters == 1 else 's'}"
 
 
 def print_results(results: StudyResults, page: Path) -> None:
-    """Means and tests as tables."""
+    """Print means and tests."""
     from rich.table import Table
 
     means = Table("candidate", "mean", "deviation", "95 % interval", "answers", box=None, pad_edge=False)

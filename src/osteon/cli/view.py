@@ -1,4 +1,4 @@
-"""`osteon view`: models, their source and what differs, in the browser."""
+"""`osteon view`: models, their source and their differences in the browser."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["view"]
 
-#: Seconds after which somebody who waits for the browser is told what else to do.
+#: Seconds without a request from the browser after which advice is printed.
 BROWSER_SECONDS = 15.0
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE... [SOURCE]")
-@click.option("--skeleton", metavar="FILE", help="A stick skeleton to pose the mesh by: .tgf, .skel, .json, glTF.")
-@click.option("--port", default=0, help="Where to listen on 127.0.0.1.  [any that is free]")
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--skeleton", metavar="FILE", help="A stick skeleton to pose the mesh with: .tgf, .skel, .json, glTF.")
+@click.option("--port", default=0, help="Port to listen on at 127.0.0.1.  [any free port]")
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @click.option(
     "--export",
     "target",
@@ -51,11 +51,11 @@ def view(
 ) -> None:
     """Show a model, or several, and their source in the browser.
 
-    FILE is a model that Osteon wrote, any glTF or USD that moves by skin or morph targets, or a sequence: a folder of
-    meshes, a pattern, an animated file. One mesh alone can be posed. SOURCE is the sequence to compare a model with.
-    Of several files the last is the source; the models before it are swapped while they play. A folder of models
-    stands for all of them. Of a character with EigenSkin, SOURCE may be the folder of poses that it learned from:
-    its joints are turned in the page, beside the skin alone and what was simulated. Ctrl-C ends it.
+    FILE is a model written by Osteon, any glTF or USD animated by a skin or morph targets, or a sequence: a folder of
+    meshes, a pattern, an animated file. A single mesh can be posed. SOURCE is the sequence to compare a model with.
+    Of several files the last is the source; the models before it can be swapped during playback. A folder of models
+    stands for all of them. For a character with EigenSkin, SOURCE may be the folder of poses that it was learned from:
+    its joints are posed in the page, beside the skin alone and the simulated meshes. Ctrl-C ends the server.
 
     \b
     osteon view horse.glb horse/
@@ -98,9 +98,9 @@ def _export_output(target: str, port: int, no_browser: bool, skeleton: str | Non
     from osteon.view.export import check_export, is_single_page
 
     if port or no_browser:
-        raise OptionError("--export: writes files and serves nothing; leave --port and --no-browser out")
+        raise OptionError("--export: writes files and starts no server; omit --port and --no-browser")
     if skeleton is not None:
-        raise OptionError("--export: a page without a server cannot pose; leave --skeleton out")
+        raise OptionError("--export: a page without a server cannot pose; omit --skeleton")
     if is_single_page(target):
         return file_output("--export", target)
     check_export(target)
@@ -108,12 +108,12 @@ def _export_output(target: str, port: int, no_browser: bool, skeleton: str | Non
 
 
 def _models(files: tuple[str, ...], skeleton: str | None) -> NamedModels | None:
-    """The models of one source, if several are named; what is odd about their files is said."""
+    """The models of one source, if several are named; prints notes about their files."""
     from osteon.view.server.model_files import find_models
 
     named = find_models(files)
     if named is not None and skeleton is not None:
-        raise OptionError("--skeleton: poses one mesh, and several models are named; leave it out")
+        raise OptionError("--skeleton: poses one mesh, and several models are named; omit it")
     for note in named.notes if named is not None else ():
         click.echo(f"osteon: {note}", err=True)
     return named
@@ -122,7 +122,7 @@ def _models(files: tuple[str, ...], skeleton: str | None) -> NamedModels | None:
 def _prepare_one(
     collection: Collection, files: tuple[str, ...], skeleton: str | None, clusters: bool, progress: Progress | None
 ) -> None:
-    """What was named, with the source and the skeleton beside it, as the only item of a collection."""
+    """Add the named file with its source and skeleton as the only item of a collection."""
     from osteon.view.server.collection import prepare_item
     from osteon.view.server.model_files import names_sequence
 
@@ -149,13 +149,13 @@ def _export(collection: Collection, target: str, outputs: Outputs, json_file: st
 
 
 def _how_to_see(target: str, is_file: bool, size: int) -> str:
-    """What was written, how large it is, and how to look at it."""
+    """What was written, its size, and how to open it."""
     from osteon.view.export import SLOW_BYTES
 
     written = f"written to {target}, {size_text(size)}; "
     if not is_file:
         return f"{written}to see it: {command_text('python', '-m', 'http.server', '-d', target)}"
-    slow = "; a browser takes a while for that, a folder opens sooner" if size > SLOW_BYTES else ""
+    slow = "; a browser needs some time for that, a folder opens faster" if size > SLOW_BYTES else ""
     return f"{written}open it in a browser, it needs no server{slow}"
 
 
@@ -183,13 +183,13 @@ def _serve(session: Session, port: int, browser: bool, outputs: Outputs, json_fi
             return
         session.on_idle = server.stop
         if not session.visited.wait(BROWSER_SECONDS) and not server.should_exit:
-            click.echo("the browser shows nothing yet; if it stays so, open the address in it yourself", err=True)
+            click.echo("the browser has not opened the page yet; open the address yourself if it does not", err=True)
 
     server = ViewServer(session, port, ready)
     try:
         with handling_signals(lambda number: server.stop()) as ended:
             server.run()
-    except KeyboardInterrupt:  # the way it is meant to end
+    except KeyboardInterrupt:  # the usual end
         click.echo("osteon: stopped", err=True)
         ended = [signal.SIGINT]
     finally:

@@ -1,4 +1,4 @@
-"""`osteon warm`: compile all kernels now, so that no later run has to."""
+"""`osteon warm`: compile all kernels before they are needed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from osteon.cli.outputs import file_output, plan_outputs
 
 __all__ = ["warm"]
 
-#: Work that has those kernels compiled which are compiled for what they meet.
+#: Tasks that compile the kernels without declared signatures.
 TASKS = tuple(f"osteon.cli.warm:{name}" for name in ("pose_figure", "fit_screws", "draw_triangle", "simplify_ring"))
 
 
 @click.command()
 @json_option
 def warm(json_file: str | None, quiet: bool) -> None:
-    """Compile all that is compiled, once.
+    """Compile all kernels now.
 
-    Otherwise the first run of a command compiles what it needs, which takes some seconds.
+    Otherwise the first run of a command compiles its kernels, which takes some seconds.
     """
     from osteon.core.compile_kernels import Compiling
     from osteon.core.kernel_cache import cache_folder

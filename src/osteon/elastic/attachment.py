@@ -1,4 +1,4 @@
-"""Which nodes of a solid a bone holds: those around it, off its axis so that it turns them, clear of its joints.
+"""Which nodes of a solid a bone holds: those around it, off its axis so that they rotate with it, clear of its joints.
 
 A node at distance d from a bone is held if  d <= reach r(s),  r(s): how far the surface is from the bone there, and if
 its place s along the bone is at least r from a joint at either end (less on short bones): flesh there must give when
@@ -13,7 +13,7 @@ Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3 ("position constr
 bones").
 
 Notes. Hand of 29,998 tetrahedra, whose maker put nodes on the axes of bones: nodes within half a radius of five bones
-lie on the axis only, so that nothing turned with them; with a growing reach 8 to 34 nodes a bone. Clearances of 1.25
+are on the axis only, so that nothing rotated with them; with a growing reach 8 to 34 nodes per bone. Clearances of 1.25
 and 1.5 radii gave the same shapes and no fewer steps.
 """
 
@@ -41,9 +41,10 @@ PLACES, INSIDE = 17, 0.5
 REACHES = (0.5, 0.6, 0.7, 0.8, 0.9)
 #: Clear of joints, over the radius there; at most this part of the bone.
 CLEARANCE, CLEAR_PART = 1.0, 0.33
-#: What holds a bone: so many nodes, whose distance from the axis (root mean square, over the radius) is at least this.
+#: What holds a bone: this many nodes, whose distance from the axis (root mean square, over the radius) is at least
+#: this.
 ENOUGH_NODES, OFF_AXIS = 6, 0.25
-#: Nodes of regular solids lie just on these bounds; rounding must not decide.
+#: Nodes of regular solids are just on these bounds; rounding must not decide.
 ROUNDING = 1e-6
 
 
@@ -61,7 +62,7 @@ class BoneRoom:
 
 
 def bone_room(vertices: Float64, faces: Int32, skeleton: StickSkeleton) -> BoneRoom:
-    """Distances to a closed surface; refuses bones that lie outside."""
+    """Distances to a closed surface; refuses bones that are outside."""
     flat = _places(skeleton).reshape(-1, 3)
     inside = inside_points(flat, vertices, faces).reshape(-1, PLACES)
     share = inside.mean(axis=1)

@@ -31,7 +31,7 @@ __all__ = ["ElasticBody", "PosedBody", "bone_transforms"]
 
 #: Forces out of balance, over the reactions, that a pose may be left with.
 IN_BALANCE = 1e-4
-#: Where a pose does not come to rest, load steps are halved; at most this many.
+#: Where a pose does not converge, load steps are halved; at most this many.
 MOST_STEPS = 32
 
 Turns = Mapping[int, Float64]
@@ -46,7 +46,7 @@ class PosedBody:
     equilibrium: Equilibrium  # of the last load step
     load_steps: int
     newton_steps: int  # of all load steps
-    inverted: int  # elements turned inside out
+    inverted: int  # inverted elements
     least_dilation: float  # of any element: volume over volume at rest
     seconds: float
 
@@ -89,7 +89,7 @@ class ElasticBody:
     ) -> PosedBody:
         """The flesh when joints are turned (3,3) by number, and the root is shifted (3,).
 
-        If a load step does not come to rest, all is begun again with twice as many.
+        If a load step does not converge, all is started again with twice as many.
         """
         if load_steps < 1:
             raise OptionError(f"load_steps: expected 1 or more, got {load_steps}")
@@ -130,7 +130,7 @@ class ElasticBody:
 
 
 def bone_transforms(skeleton: StickSkeleton, turns: Turns, shift: Float64 | None = None, part: float = 1.0) -> Float64:
-    """(b,3,4) posed_from_rest of the bones, with a part of each turn and of the shift."""
+    """(b,3,4) posed_from_rest of the bones, with a part of each rotation and of the shift."""
     from scipy.spatial.transform import Rotation
 
     some = turns

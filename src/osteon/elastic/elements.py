@@ -63,7 +63,7 @@ class TetElements:
         return out
 
     def dilations(self, places: Float64) -> Float64:
-        """(e,) J: volume over volume at rest; negative where an element is turned inside out."""
+        """(e,) J: volume over volume at rest; negative where an element is inverted."""
         return np.asarray(np.linalg.det(self.deformations(places)))
 
     def energies(self, places: Float64, material: Material) -> Float64:
@@ -88,7 +88,7 @@ class TetElements:
     ) -> None:
         """Add the second derivative to `data`; blocks (e,4,4,2): where block (a,b) begins, and from column to column.
 
-        A block that begins below zero is left out.
+        A block that begins below zero is omitted.
         """
         u, s, v = _signed_svd(self.deformations(places))
         scaling, straight, crossed = _eigenblocks(s, material, clamped=clamped)
@@ -99,7 +99,7 @@ class TetElements:
 
 
 def _signed_svd(F: Float64) -> tuple[Float64, Float64, Float64]:
-    """Rotations U, V (e,3,3) and s (e,3) of F = U diag(s) V'; the last s is negative where F turns inside out."""
+    """Rotations U, V (e,3,3) and s (e,3) of F = U diag(s) V'; the last s is negative where F is inverted."""
     u, s, vt = np.linalg.svd(F)
     v = vt.swapaxes(1, 2).copy()
     for matrix in (u, v):

@@ -1,7 +1,7 @@
-"""Which points lie inside a closed surface, by the triangles that a straight line from them goes through.
+"""Which points are inside a closed surface, by the triangles that a straight line from them goes through.
 
 A point is inside where the cuts of a line that leaves it upward, counted +1 where it leaves the body and -1 where it
-enters, do not cancel. So shells may overlap, and may all be inside out. Points of a regular grid share their lines.
+enters, do not cancel. So shells may overlap, and may all be inverted. Points of a regular grid share their lines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class GridCuts:
 
 
 def inside_points(points: Float64, vertices: Float64, faces: Int32) -> Bool:
-    """(n,) whether points lie inside."""
+    """(n,) whether points are inside."""
     corners = vertices[faces]
     low, high = corners.min(axis=1), corners.max(axis=1)
     out = np.zeros(len(points), bool)
@@ -127,7 +127,7 @@ def _crossing(sides: Float64, corners: Float64) -> tuple[Bool, Bool, Float64]:
 def _sides(corners: Float64, faces: Int32, point: Float64) -> Float64:
     """(c,3) twice the area of a point with each edge, seen from above; computed alike for both triangles of an edge.
 
-    A point just on an edge lies on the side of the triangle in which the edge runs up in vertex numbers.
+    A point just on an edge is on the side of the triangle in which the edge runs up in vertex numbers.
     """
     out = np.empty((len(point), 3))
     for k in range(3):

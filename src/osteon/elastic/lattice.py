@@ -31,7 +31,7 @@ __all__ = ["check_closed", "cube_for_nodes", "lattice_around"]
 
 #: Samples along the edge of a cube.
 SAMPLES = 4
-#: Where they lie between multiples of their spacing, so that none falls between elements.
+#: Where they are between multiples of their spacing, so that none falls between elements.
 OFFSETS = (0.137, 0.319, 0.461)
 #: The least part that an element at the rim counts for.
 LEAST_FILL = 0.1
@@ -63,14 +63,14 @@ class Grid:
         return Grid(vertices.min(axis=0) - 1.5 * cube, cube, shape)
 
     def elements_at(self, points: Float64) -> Int64:
-        """(n,) number of the element that holds each point: twelve a cube."""
+        """(n,) number of the element that holds each point: twelve per cube."""
         inner = (points - self.origin) / self.cube
         cube = np.floor(inner).astype(np.int64)
         off = inner - cube - 0.5
         order = np.argsort(-np.abs(off), axis=1, kind="stable")
         face, beside = order[:, 0], order[:, 1]
         rows = np.arange(len(points))
-        cube[rows, face] -= off[rows, face] < 0  # a face belongs to the cube below it
+        cube[rows, face] -= off[rows, face] < 0  # a face belongs to the cube on its lower side
         edge = 2 * (OTHERS[face, 1] == beside) + (off[rows, beside] > 0)
         return np.asarray(12 * _number(cube, self.shape) + 4 * face + edge)
 
@@ -112,7 +112,7 @@ class Grid:
         return NodeBoxes(cells, np.concatenate(nodes, axis=1))
 
     def sample_axes(self) -> Axes:
-        """Where samples lie."""
+        """Where samples are."""
         step = self.cube / SAMPLES
         x, y, z = (self.origin[i] + step * (np.arange(SAMPLES * n) + OFFSETS[i]) for i, n in enumerate(self.shape))
         return x, y, z
@@ -155,7 +155,7 @@ def check_closed(surface: Mesh) -> None:
 
 
 def cube_for_nodes(surface: Mesh, n_nodes: int) -> float:
-    """The edge of cubes with which a lattice has about so many nodes."""
+    """The edge of cubes with which a lattice has about this many nodes."""
     volume = abs(_volume(surface))
     area = float(triangle_areas(surface.rest, surface.faces).sum())
     low, high = 0.0, float(np.ptp(surface.rest, axis=0).max())

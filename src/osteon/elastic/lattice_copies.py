@@ -1,23 +1,23 @@
 """Elements of a lattice around a body, as often as separate pieces of it pass through them.
 
 Samples inside the body are linked if they are neighbours on their grid and the body is not left between them.
-Around each node of the lattice lies a box of two cubes each way; samples that are linked within that box belong to one
+Around each node of the lattice is a box of two cubes each way; samples that are linked within that box belong to one
 copy of the node. The copies of its four corners determine which copy of its element a sample is in.
 
-    (p, n)  ~  (q, n)   if p and q are linked and both lie in the box of node n
+    (p, n)  ~  (q, n)   if p and q are linked and both are in the box of node n
     copies of nodes     = classes of ~
     copies of elements  = distinct rows of the classes of (p, n1) … (p, n4), n1 … n4 the nodes of p's element
 
 A vertex of the surface is in the copy of its element that belongs to the sample just below it, or in that sample's
-element. What hangs on the rest by an edge or a corner alone would turn about it freely, and is left out; so is what the
-samples of a thin part show as a piece of its own: vertices there go with the nearest sample of the rest.
+element. A part that is connected by an edge or a corner alone would rotate about it freely, and is omitted; so is what
+the samples of a thin part show as a piece of its own: vertices there go with the nearest sample of the rest.
 
 Based on: N. Molino, Z. Bao, R. Fedkiw, A virtual node algorithm for changing mesh topology during simulation, 2004; M.
 Nesme, P. Kry, L. Jerabkova, F. Faure, Preserving topology and elasticity for embedded deformable models, 2009.
 
 Notes. Two bars a tenth of a cube apart are two pieces; before, with one copy of each node, they moved as one. Links
 within the elements around a node alone, instead of its box, tore the rim: a fifth more nodes on the hand. With vertices
-linked among each other as samples are, a tenth more, some of which hung by an edge: a fist did not come to rest.
+linked among each other as samples are, a tenth more, some of which hung by an edge: a fist did not converge.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from osteon.elastic.inside import Axes, GridCuts
 
 __all__ = ["ElementCopies", "Lattice", "NodeBoxes", "SampledBody", "element_copies"]
 
-#: How far below a vertex its sample is looked for, over the spacing; how many samples there are looked at.
+#: How far below a vertex its sample is looked for, over the spacing; the number of samples there that are checked.
 BELOW, LOOKED_AT = 0.75, 8
 
 
 @dataclass(frozen=True, slots=True)
 class NodeBoxes:
-    """The nodes in whose boxes points lie: eight corners of cubes, and eight centres."""
+    """The nodes in whose boxes points are: eight corners of cubes, and eight centres."""
 
     cells: Int64  # (p,2,3) lowest of the corners and of the centres, as whole coordinates
     nodes: Int64  # (p,16) their numbers; slots 4x + 2y + z from the lowest, corners first
@@ -58,7 +58,7 @@ class Lattice(Protocol):
         """(e,4) numbers of the nodes of elements."""
 
     def boxes_of(self, points: Float64) -> NodeBoxes:
-        """In which boxes points lie; the nodes of a point's element are among them."""
+        """In which boxes points are; the nodes of a point's element are among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def element_copies(body: SampledBody, lattice: Lattice) -> ElementCopies:
 
 @dataclass(frozen=True, slots=True)
 class _Corners:
-    """The elements in which points lie, their nodes, and which copies of these."""
+    """The elements in which points are, their nodes, and which copies of these."""
 
     elements: Int64  # (p,)
     nodes: Int64  # (p,4)
@@ -163,7 +163,7 @@ def _samples_below(body: SampledBody, samples: Float64) -> Int64:
 
 
 def _classes(boxes: NodeBoxes, links: Int64) -> Int64:
-    """(s,16) for each sample and each node in whose box it lies, which copy of the node it belongs to."""
+    """(s,16) for each sample and each node in whose box it is, which copy of the node it belongs to."""
     first, second = [], []
     for kind in range(2):
         cells = boxes.cells[:, kind]
@@ -195,7 +195,7 @@ def _main_parts(tets: Int64, count: Int64, of_vertex: Int64, shells: Int32) -> I
 
 
 def _in_kept(of_vertex: Int64, of_sample: Int64, kept: Int64, samples: Float64, vertices: Float64) -> Int64:
-    """(v,) which of the kept elements holds each vertex; where its own is left out, that of the nearest sample."""
+    """(v,) which of the kept elements holds each vertex; where its own is omitted, that of the nearest sample."""
     number = np.full(max(int(of_vertex.max()), int(of_sample.max())) + 1, -1)
     number[kept] = np.arange(len(kept))
     out = number[of_vertex]

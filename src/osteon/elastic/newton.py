@@ -3,15 +3,15 @@
     minimise over the free nodes x:   E(x) - f'x           E: energy of the elements, f: forces that pull at nodes
 
 Each step solves K p = f - E'(x) and goes x + a p with the first a of 1, 1/2, 1/4, … that lowers the energy enough. Far
-from rest K is the stiffness without the negative eigenvalues of elements, so that p always leads downhill. Near rest it
-is the stiffness itself, if its factor has no negative pivot: then steps converge quadratically.
+from rest K is the stiffness without the negative eigenvalues of elements, so that p is always a descent direction. Near
+rest it is the stiffness itself, if its factor has no negative pivot: then steps converge quadratically.
 
-It has converged when what is out of balance at free nodes is small beside what holds the others.
+It has converged when the residual forces at free nodes are small relative to the reactions at the others.
 
 Based on: J. Teran et al., Robust quasistatic finite elements and flesh simulation, 2005; B. Smith et al., Stable
 neo-Hookean flesh simulation, 2018. Differs from both: the true stiffness at the end.
 
-Notes. The hand of 29,998 tetrahedra, one joint bent by 80 degrees, begun with blended bones: 14 and 24 steps to 1e-6
+Notes. The hand of 29,998 tetrahedra, one joint bent by 80 degrees, started from blended bones: 14 and 24 steps to 1e-6
 with eigenvalues clamped to the end, 6 with the true stiffness below an imbalance of 0.3. No pivot was negative there.
 """
 
@@ -43,7 +43,7 @@ StoppedBy = Literal["balance", "rounding", "line search", "steps"]
 
 @dataclass(frozen=True, slots=True)
 class NewtonOptions:
-    """When a shape is good enough."""
+    """Convergence criteria."""
 
     tolerance: float = option(1e-6, help="Forces out of balance, over the reactions of bones.", above=0.0, below=0.1)
     steps: int = option(100, help="At most this many.", minimum=1)
@@ -60,7 +60,7 @@ DEFAULT_OPTIONS = NewtonOptions()
 
 @dataclass(frozen=True, slots=True)
 class Equilibrium:
-    """A shape at rest, and the way there."""
+    """A shape in equilibrium, and the steps that led to it."""
 
     places: Float64  # (n,3)
     energy: float
@@ -89,7 +89,7 @@ def find_equilibrium(
     loads: Float64 | None = None,
     options: NewtonOptions = DEFAULT_OPTIONS,
 ) -> Equilibrium:
-    """Move the free nodes of places (n,3) until they rest; `loads` (n,3) pull at nodes, whatever they do."""
+    """Move the free nodes of places (n,3) until they rest; `loads` (n,3) pull at nodes, at any position."""
     search = _Search(system, material, np.zeros_like(places) if loads is None else loads)
     state = search.state(places)
     falls: list[float] = []
@@ -128,7 +128,7 @@ class _Search:
         return _State(places, known, pulls, float(np.linalg.norm(pulls[free])) / reactions)
 
     def direction(self, state: _State, *, trust: bool) -> tuple[Float64, float]:
-        """(n,3) where to go, and the slope of the energy that way, which is negative."""
+        """(n,3) the step, and the slope of the energy along it, which is negative."""
         right = -state.pulls[self.system.free].ravel()
         factor = self._true_factor(state) if trust else None
         if factor is None:

@@ -61,7 +61,7 @@ class SweepOptions:
     pairs: bool = option(True, help="No poses of two neighbouring joints.", flags=("--no-pairs",), needs=(_SWEEP,))
     validate: int = option(
         25,
-        help="Random poses of all joints, to judge by and not to learn from.",
+        help="Random poses of all joints, for validation only.",
         flags=("--validate",),
         minimum=0,
         maximum=100_000,
@@ -81,7 +81,7 @@ class SweepOptions:
 
 @dataclass(frozen=True, slots=True)
 class FleshOptions:
-    """What flesh is like, and what it is made of."""
+    """Material and discretisation of flesh."""
 
     poisson: float = option(
         0.45,

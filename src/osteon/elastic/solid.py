@@ -56,7 +56,7 @@ class Solid:
 
 
 def solid_of_tetrahedra(points: Float64, tets: IntArray, faces: Int32, name: str = "solid") -> Solid:
-    """A solid whose surface is made of its own nodes; nodes of no tetrahedron are left out, corners put in order."""
+    """A solid whose surface is made of its own nodes; nodes of no tetrahedron are omitted, corners put in order."""
     if not len(tets):
         raise GeometryError("holds no tetrahedra; export the volume, or have a lattice made around the surface")
     _check_volumes(points, tets)

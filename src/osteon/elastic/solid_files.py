@@ -73,7 +73,7 @@ def make_body(source: FleshSource, skeleton: StickSkeleton, options: FleshOption
 
 
 def _lattice(surface: Mesh, skeleton: StickSkeleton, room: BoneRoom, cells: int) -> Solid:
-    """With so many cells along the longest side, or, for 0, with some thousand nodes, more if bones need it."""
+    """With this many cells along the longest side, or, for 0, with some thousand nodes, more if bones need it."""
     if cells:
         return lattice_around(surface, float(np.ptp(surface.rest, axis=0).max()) / cells)
     cube = max(FIRST_CUBE * room.thinnest, cube_for_nodes(surface, NODES))

@@ -1,16 +1,16 @@
 """Which poses a character is simulated in: each joint through its range, neighbouring joints together, all at random.
 
 Of a joint that turns from `low` to `high` degrees come `each` poses at even angles, both ends among them and rest not.
-A joint that turns in two ways does so at once too: each end of one with the other half and all its way. A pair of
-neighbours turns half as far as each can, and all the way, at once. Neighbours are joints with no other that turns
-between them: one hangs on the other, or both on the same, as the fingers of a hand. Random poses turn every way of
-every joint, even over its range.
+A joint with two axes also rotates about both at once: each end of one with the other at half and all of its range. A
+pair of neighbours rotates by half and by all of their ranges at once. Neighbours are joints with no other rotating
+joint between them: one is the parent of the other, or both have the same parent, as the fingers of a hand. Random poses
+turn every way of every joint, even over its range.
 
 Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3: "half a dozen poses … for each joint degree of freedom,
 and 25 additional poses … for validation". Differs from the paper: poses of two ways and the pairs, from which coupled
 joints are learned.
 
-Notes, share of the skin's error that EigenSkin removes in random poses, mean and worst, two columns a joint. Measured
+Notes, share of the skin's error that EigenSkin removes in random poses, mean and worst, two columns per joint. Measured
 hand: pairs that hang on each other, half way, 94.1, 83.4; those beside each other too 95.4, 85.4; half and all the way
 96.6, 95.8 (index finger: what two joints at 80 degrees do to each other is nine times what they do at 40, and
 elsewhere). Built-in hand, all columns on all vertices: hanging pairs 85.6, 80.9; beside each other too 88.1, 82.7; two
@@ -103,7 +103,7 @@ def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions)
 
 
 def join_plans(*plans: list[PlannedPose]) -> list[PlannedPose]:
-    """All poses one after the other, under names of their own."""
+    """All poses one after the other, under unique names."""
     return _with_names([pose for plan in plans for pose in plan])
 
 

@@ -197,5 +197,4 @@ def moment_centers(points: Float64, bones: np.ndarray, weights: Float64, n_bones
     owners = bones.ravel()
     mass = np.bincount(owners, squared, n_bones)
     sums = [np.bincount(owners, squared * np.repeat(points[:, i], bones.shape[1]), n_bones) for i in range(3)]
-    centers: Float64 = np.stack(sums, axis=1) / np.maximum(mass, 1e-12)[:, None]
-    return centers
+    return np.asarray(np.stack(sums, axis=1) / np.maximum(mass, 1e-12)[:, None])

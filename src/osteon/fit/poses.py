@@ -66,8 +66,7 @@ class PoseDistances:
         values = np.linalg.svd(products, compute_uv=False)
         values[:, 2] *= np.where(np.linalg.det(products) < 0, -1, 1)
         squared = self.sizes[: self.n_frames] + self.sizes[pose] - 2 * values.sum(axis=1)
-        found: Float64 = np.sqrt(np.maximum(squared, 0))
-        return found
+        return np.asarray(np.sqrt(np.maximum(squared, 0)))
 
     def turn(self, target: int, source: int) -> Float64:
         """(3,3) the rotation that aligns the frame `source` with the frame `target`."""

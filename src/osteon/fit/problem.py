@@ -190,8 +190,7 @@ class FitProblem:
 
     def rest_from_input(self, points: FloatArray) -> Float64:
         """Points of the rest pose (…,3) of the input in the units of this problem."""
-        out: Float64 = (points - self.rest_center) / self.rest_scale
-        return out
+        return np.asarray((points - self.rest_center) / self.rest_scale)
 
 
 def pose_problem(

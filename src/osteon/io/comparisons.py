@@ -92,11 +92,11 @@ class Summary:
     """The models of a comparison in their order."""
 
     models: tuple[ComparedModel, ...]
-    source: KnownFile | None  # of their source, if it lies beside them
+    source: KnownFile | None  # of their source, if it is beside them
 
     @property
     def files(self) -> dict[str, KnownFile]:
-        """All that lies beside the summary, by name."""
+        """All that is beside the summary, by name."""
         known = [*(model.file for model in self.models), *([] if self.source is None else [self.source])]
         return {file.name: file for file in known}
 

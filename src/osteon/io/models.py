@@ -1,4 +1,4 @@
-"""Skinned models in files: one way in, one way out."""
+"""Loading and saving skinned models in any format."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def holds_model(path: PathLike) -> bool:
 def save_model(
     model: SkinnedModel, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS, overwrite: bool = False
 ) -> None:
-    """Write `model` in the format its suffix names, whole or not at all; `load_model` gives the same back.
+    """Write `model` in the format its suffix names, whole or not at all; `load_model` returns the same.
 
     A file that is there is replaced, whoever wrote it; one that the model, or the sequence it was fitted to, was read
     from is replaced only with `overwrite`.
@@ -57,7 +57,7 @@ def save_model(
 def save_stored_levels(
     model: SkinnedModel, levels: StoredLevels, path: PathLike, *, options: SaveOptions = DEFAULT_SAVE_OPTIONS
 ) -> None:
-    """Write a model with its levels of detail; `load_model` gives the model back, `load_stored_levels` the levels."""
+    """Write a model with its levels of detail; `load_model` returns the model, `load_stored_levels` the levels."""
     files = check_level_output(path)
     check_used(options, written=Path(path).suffix.lower())
     with atomic_file(path) as temporary:
@@ -65,7 +65,7 @@ def save_stored_levels(
 
 
 def load_stored_levels(path: PathLike) -> StoredLevels | None:
-    """The levels of detail that lie beside a model in its file; None if there are none."""
+    """The levels of detail that are beside a model in its file; None if there are none."""
     files = model_format_of(path).levels
     return None if files is None else files.read(Path(path))
 

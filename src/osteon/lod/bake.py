@@ -1,12 +1,12 @@
-"""A level as a model of its own: only its active bones, a skin on these, and a rest pose that suits them.
+"""Bake a level to a separate model: only its active bones, a skin on these, and a rest pose fitted to them.
 
-A bone b that follows its leader l by a constant offset needs no joint, as long as its vertices know the offset. With a
-bind pose D of the leaders a vertex of the level is
+A bone b that follows its leader l by a constant offset needs no joint if the rest pose of its vertices includes the
+offset. With a bind pose D of the leaders a vertex of the level is
 
     x_v = blend_b( w_vb, T_l D_l^-1 . D_l O_b ) [p_v; 1]
 
-If all D_l O_b took p_v to one place, it could rest there and hang on leaders alone. They nearly do where D is a pose in
-which the surface holds together; what is left is spread over all frames:
+If all D_l O_b moved p_v to one place, it could rest there and depend on leaders alone. They nearly do if D is a pose in
+which the surface is intact; the residual is minimised over all frames:
 
     minimise over p'    sum_f || A_v^f [p' + d'^f; 1] - x_v^f ||^2 + small || p' - p'_0 ||^2
 
@@ -14,10 +14,10 @@ which the surface holds together; what is left is spread over all frames:
     O_b, l      offsets, leaders: `BoneOrder.leaders`
     D           bind_pose, of the leaders
     A           blends of the new skin under T_l D_l^-1
-    p'_0, d'    where the blend of all D_l O_b takes the rest pose and its displacements
+    p'_0, d'    the rest pose and its displacements, moved by the blend of all D_l O_b
 
 Two bind poses are tried: the model's own, and the frame nearest to the mean of all; the closer one is kept.
-Bones that follow nothing hang on one joint that stands still.
+Bones that follow nothing are bound to one joint that does not move.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.1: defaults as changes of the bind pose.
 Differs from the paper: it changes the mesh alone; here the bind matrices change with it, and vertices are fitted.
@@ -50,18 +50,18 @@ from osteon.lod.bone_order import BoneOrder
 
 __all__ = ["bake_level"]
 
-#: How much a vertex is drawn to where the blend takes it, of what all frames draw it to where it should be.
+#: Weight of the blended rest position of a vertex, relative to the sum over all frames.
 HELD = 1e-4
-#: Frames, spread evenly, in which the rest pose is fitted.
+#: Number of evenly spaced frames in which the rest pose is fitted.
 FRAMES = 128
-#: The joint of bones that follow nothing.
+#: Name of the joint of bones that follow nothing.
 STILL = "still"
 
 
 def bake_level(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin | None = None) -> SkinnedModel:
-    """The model with no more than `bones` active bones of an order that serves all its clips, and no others.
+    """Bake a model to at most `bones` active bones of an order that serves all its clips.
 
-    `skin` has the weights of the level, where they are not the model's own.
+    `skin` has the weights of the level, if they differ from the model's.
     """
     level = _Level.of(model, order, bones, skin or model.skin)
     if level.is_whole:
@@ -72,20 +72,20 @@ def bake_level(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin | N
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """What is baked: a model, which bones of it lead, and where its vertices should be."""
+    """The level to bake: a model, its leading bones, and the target positions of its vertices."""
 
     model: SkinnedModel
     deformer: Deformer  # of the model's bones, with the weights of the level
-    active: Int64  # (n,) bones that lead
-    leaders: Int32  # (b,) whom each bone follows, -1: nothing
+    active: Int64  # (n,) leading bones
+    leaders: Int32  # (b,) the leader of each bone, -1: none
     offsets: Float64  # (b,3,4)
-    frames: Int64  # that are looked at
+    frames: Int64  # in which the rest pose is fitted
 
     @staticmethod
     def of(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin) -> _Level:
         count = int(order.active_counts[bones])
         leaders, offsets = order.leaders(count)
-        if count == order.n_ordered:  # joints that stand for one another lead too: nothing is left out
+        if count == order.n_ordered:  # duplicate joints lead too: all joints are kept
             leaders, offsets = np.arange(model.n_bones, dtype=np.int32), identity(model.n_bones)
         fallback = model.character.fallback
         used = np.unique(np.concatenate([_used(skin), *([] if fallback is None else [_used(fallback)])]))
@@ -95,18 +95,18 @@ class _Level:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every bone that is used leads."""
+        """Whether every used bone leads."""
         used = _used(self.deformer.bone_weights())
         return bool((self.leaders[used] == used).all())
 
     @property
     def follows_nothing(self) -> Bool:
-        """(b,1,1) bones that stand still."""
+        """(b,1,1) bones that do not move."""
         return np.asarray((self.leaders < 0)[:, None, None])
 
     @property
     def still(self) -> Float64:
-        """(3,4) a bone that stands still, at the size at which the body plays."""
+        """(3,4) a bone that does not move, at the size of the posed body."""
         out = identity()
         out[:, :3] *= scale_of_bones(self.model.animation.transforms)
         return out
@@ -120,18 +120,18 @@ class _Level:
             yield f, pose_points(self.deformer, points, compose(above, self.offsets)[None])[0].astype(np.float64)
 
     def bind_poses(self) -> list[Float64]:
-        """(b,3,4) poses of the leaders that may become their bind pose."""
+        """(b,3,4) candidate bind poses of the leaders."""
         central = self.model.animation.transforms[self._central_frame()].astype(np.float64)
         kind, own = bone_type_of(self._transforms(central)), self.model.track.bone_type
         return [identity(self.model.n_bones), *([central] if wider_type(kind, own) == own else [])]
 
     def _central_frame(self) -> int:
-        """The frame that is nearest to the mean of all, each about its own middle."""
+        """The frame nearest to the mean of all, each centred."""
         mean = sum((x - x.mean(axis=0) for _, x in self.positions()), np.zeros((1, 3))) / len(self.frames)
         return min(((float(((x - x.mean(axis=0) - mean) ** 2).sum()), f) for f, x in self.positions()))[1]
 
     def _transforms(self, pose: Float64) -> Float64:
-        """(f,n+1,3,4) the leaders from their bind pose, and last the joint that stands still."""
+        """(f,n+1,3,4) the leaders from their bind pose, and last the joint that does not move."""
         transforms = self.model.animation.transforms[:, self.active].astype(np.float64)
         moved = compose(transforms, invert(pose[self.active]))
         return np.concatenate([moved, np.broadcast_to(self.still, (len(moved), 1, 3, 4))], axis=1)
@@ -158,7 +158,7 @@ class _Level:
         return start.with_mesh(rest=found)
 
     def built(self, pose: Float64, rest: Float64) -> SkinnedModel:
-        """The level on leaders in a bind pose, with this rest pose (v,3)."""
+        """The level on leaders in a bind pose, with rest pose (v,3)."""
         place = np.full(self.model.n_bones + 1, len(self.active))  # the last: nothing
         place[self.active] = np.arange(len(self.active))
         character, own = self.model.character, self.deformer.bone_weights()
@@ -181,7 +181,7 @@ class _Level:
         return SkinnedModel(baked, Animation(track, self.model.clips, coefficients))
 
     def _asset(self, bind_from_rest: Float64) -> Asset:
-        """What the mesh carries, with its own normals turned into the bind pose."""
+        """The attributes of the mesh, with its normals rotated to the bind pose."""
         asset = self.model.asset
         if asset.normals is None:
             return asset
@@ -190,9 +190,9 @@ class _Level:
         return replace(asset, normals=replace(asset.normals, values=turned))
 
     def _corrections(self, bind_from_rest: Float64) -> tuple[tuple[Displacement, ...], Float32 | None]:
-        """All displacements as corrections of the new rest pose, which turn with it, and their coefficients.
+        """All displacements as corrections of the new rest pose, rotated with it, and their coefficients.
 
-        Where no bone is gone they stay as they are, so that what follows joints still does.
+        If no bone is removed they are unchanged, so that displacements that follow joints still do.
         """
         if self.is_whole and len(self.active) == self.model.n_bones:
             return self.model.character.displacements, self.model.animation.coefficients
@@ -211,7 +211,7 @@ class _Level:
         return (StoredDisplacement(basis, normals),), stored.coefficients
 
     def _skeleton(self, pose: Float64, names: tuple[str, ...]) -> Skeleton | None:
-        """The joints of the leaders, each below the nearest leader above it in the rig, and that which stands still."""
+        """The joints of the leaders, each a child of its nearest leading ancestor, and the joint that does not move."""
         rig = self.model.skeleton
         if rig is None or len(rig.names) != self.model.n_bones:
             return None
@@ -228,7 +228,7 @@ class _Level:
         return Skeleton((*kept, *names[len(kept) :]), parents, world.astype(np.float32))
 
     def distance(self, baked: SkinnedModel) -> float:
-        """Sum of squared distances between the level and what was baked of it."""
+        """Sum of squared distances between the level and its baked model."""
         total = 0.0
         for f, wanted in self.positions():
             shown = pose_points(baked.deformer, displaced_rest(baked, f, f + 1), baked.animation.transforms[f : f + 1])

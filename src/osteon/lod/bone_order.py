@@ -1,27 +1,27 @@
-"""The progressive hierarchy of a clip: an order of the bones, and one parent with one constant offset a bone.
+"""The progressive hierarchy of a clip: an order of the bones, and one parent with one constant offset per bone.
 
     U_b = T_b                  the first `count` bones of the order: active
     U_b = U_parent(b) O_b      all others; U_b = O_b where parent(b) is -1
 
-Errors are sums over frames and vertices of squared distances. A bone whose activation alone would raise the error waits
-for the next one: `active_counts` says how many of the order are active when n are allowed, and with it the error never
-rises (`steps`).
+Errors are sums over frames and vertices of squared distances. A bone whose activation alone would raise the error is
+activated together with the next one: `active_counts` lists how many bones are active when n are allowed, so the error
+never rises.
 
-Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.3: one integer a bone and clip.
-Differs from the paper: a default is told relative to the parent of the new hierarchy, in the rest pose, so that it
-means the same whichever of the bones above is active; and a bone may follow nothing.
+Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.3: one integer per bone and clip.
+Differs from the paper: a default is relative to the parent of the new hierarchy, in the rest pose, so that it means
+the same whichever ancestors are active; and a bone may follow nothing.
 
-All bones of all frames at a level: exact where active, following where not, and between two counts on the way.
+Posing at a level: bones are exact where active and follow elsewhere; between two counts they fade.
 
     U_b = T_b,   U_b = U_parent O_b,   and for a bone that fades in by u:   U_b = (1 - u) U_parent O_b + u T_b
 
-Matrices fade straight, so a vertex of a linear blend skin moves on a straight line and evenly, the error between two
-counts is never above the larger of both, and whatever follows a bone that fades goes along. A dual quaternion skin
-blends screws, so there the fade is that of the two screws, which stays rigid.
+Matrices are interpolated linearly, so a vertex of a linear blend skin moves evenly on a straight line, the error
+between two counts is never above the larger of both, and bones that follow a fading bone move with it. A dual
+quaternion skin blends screws, so there the two screws are blended, which stays rigid.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.1.2.
-Differs from the paper: it interpolates the local transformation with its default. A turn about a joint takes a vertex
-along an arc, which is longer than the straight way, so that a step of the level moves it farther than it has to.
+Differs from the paper: it interpolates the local transformation with its default. A rotation about a joint moves a
+vertex along an arc, which is longer than the straight line, so a step of the level moves it farther than needed.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ __all__ = [
     "pose_chain",
 ]
 
-#: How an order was made. advanced: new parents, fitted offsets. The others keep the parents of the rig: fitted offsets,
-#: the mean over the clip, or a copy of the parent.
+#: How an order was computed. advanced: new parents, fitted offsets. The others keep the parents of the rig, with fitted
+#: offsets, the mean over the clip, or a copy of the parent.
 BoneForm = Literal["advanced", "offset", "mean", "copy"]
 
 
 def count_of_part(part: float, n_bones: int) -> int:
-    """How many bones are a part 0 … 1 of all, at least one."""
+    """The number of bones that is a fraction 0 … 1 of all, at least one."""
     if not 0 <= part <= 1:
         raise OptionError(f"part: expected 0 … 1, got {part}")
     return max(1, int(np.floor(part * n_bones + 0.5)))
 
 
 class BoneChain(NamedTuple):
-    """What takes part in posing, in full precision and in units of any kind."""
+    """The arrays that posing needs, in full precision and in any units."""
 
     order: IntArray  # (n,)
     parents: IntArray  # (b,)
@@ -72,7 +72,7 @@ class BoneChain(NamedTuple):
 
     @property
     def ranks(self) -> Int64:
-        """(b,) the place of each bone in the order; n for those that are not in it."""
+        """(b,) the position of each bone in the order; n for those that are not in it."""
         rank = np.full(len(self.parents), len(self.order), np.int64)
         rank[self.order] = np.arange(len(self.order))
         return rank
@@ -80,13 +80,13 @@ class BoneChain(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BoneOrder:
-    """Which bone is next, and what every bone follows until it is its turn."""
+    """Which bone is activated next, and what every bone follows until then."""
 
     order: Int32  # (n,) bones by importance; the first is the root
-    parents: Int32  # (b,) what each bone hangs on, before it in the order; -1: nothing
+    parents: Int32  # (b,) what each bone follows, earlier in the order; -1: nothing
     offsets: Float32  # (b,3,4) O: parent's rest pose from the bone's; of a bone without a parent posed_from_rest
     errors: Float64  # (n+1,) squared error with 0 … n active bones, in units of the model, over frames and vertices
-    base: float  # the same with only the root of the rig active, and copied by all: what shares are shares of
+    base: float  # the same with only the root of the rig active, and copied by all: the reference of relative errors
     samples: int = 1  # frames times vertices that the errors are sums over
     form: BoneForm = "advanced"
     clip: str = ""  # its name; "" where the order serves all clips
@@ -102,7 +102,7 @@ class BoneOrder:
         self._check_order()
 
     def _check_order(self) -> None:
-        """Parents come first: an active bone hangs on active ones, and following ends."""
+        """Check that parents come first: an active bone depends on active ones, and chains end."""
         if not len(self.order) or len(np.unique(self.order)) != len(self.order):
             raise GeometryError(f"order: expected each bone once, got {len(self.order)} numbers")
         if self.parents.min() < -1 or self.parents.max() >= self.n_bones:
@@ -111,7 +111,7 @@ class BoneOrder:
         above = self.parents[self.order]
         late = (above >= 0) & (rank[above] >= np.arange(len(self.order)))
         if late.any():
-            raise GeometryError(f"parents: bone {self.order[late.argmax()]} comes before what it hangs on")
+            raise GeometryError(f"parents: bone {self.order[late.argmax()]} comes before its parent")
         for b in np.flatnonzero(rank == len(self.order)):
             if self.parents[b] >= 0 and rank[self.parents[b]] == len(self.order):
                 raise GeometryError(f"parents: bone {b} follows bone {self.parents[b]}, which is not in the order")
@@ -128,7 +128,7 @@ class BoneOrder:
 
     @property
     def ranks(self) -> Int64:
-        """(b,) the place of each bone in the order; n for those that are not in it."""
+        """(b,) the position of each bone in the order; n for those that are not in it."""
         return self.chain.ranks
 
     @property
@@ -153,13 +153,8 @@ class BoneOrder:
         return np.asarray(np.sqrt(self.errors[self.active_counts] / self.samples))
 
     def count_for_share(self, part: float) -> int:
-        """How many bones are a part 0 … 1 of all, at least one."""
+        """The number of bones that is a fraction 0 … 1 of all, at least one."""
         return count_of_part(part, self.n_ordered)
-
-    def count_for_rms(self, rms: float) -> int:
-        """The fewest bones, at least one, whose root mean square distance is no more than that; all if none."""
-        enough = np.flatnonzero(self.rms[1:] <= rms)
-        return int(enough[0]) + 1 if len(enough) else self.n_ordered
 
     def leaders(self, count: int) -> tuple[Int32, Float64]:
         """What every bone follows when the first `count` of the order are active: (b,) a bone, itself or -1.
@@ -214,9 +209,9 @@ class Fade:
 
 
 def fade_of_count(order: BoneOrder, count: float) -> Fade:
-    """Which bones are active and which fade where `count` bones, 0 … n, are allowed.
+    """Which bones are active and which fade if `count` bones, 0 … n, are allowed.
 
-    Bones that only together lower the error wait for the last of them, and fade with it.
+    Bones that only together lower the error are activated together, and fade together.
     """
     if not 0 <= count <= order.n_ordered:
         raise OptionError(f"bones: expected 0 … {order.n_ordered}, got {count}")
@@ -229,15 +224,15 @@ def fade_of_count(order: BoneOrder, count: float) -> Fade:
 
 
 def pose_at_count(order: BoneOrder, transforms: FloatArray, count: float, *, screws: bool = False) -> Float64:
-    """(f,b,3,4) what takes the rest pose along when `count` bones are allowed, from the exact transforms (f,b,3,4).
+    """(f,b,3,4) posed_from_rest if `count` bones are allowed, from the exact transforms (f,b,3,4).
 
-    With `screws` bones that fade stay rigid, as a dual quaternion skin needs it.
+    With `screws`, fading bones stay rigid, as a dual quaternion skin requires.
     """
     return pose_chain(order.chain, np.asarray(transforms, np.float64), fade_of_count(order, count), screws=screws)
 
 
 def pose_chain(chain: BoneChain, exact: Float64, fade: Fade, *, screws: bool = False) -> Float64:
-    """(f,b,3,4) with the first bones of the order active and the next ones fading, whatever that does to the error."""
+    """(f,b,3,4) with the first bones of the order active and the next ones fading."""
     posed, rank = np.empty_like(exact), chain.ranks
     blend = blend_screws_by if screws else _blend_straight
     for b in np.argsort(rank, kind="stable"):
@@ -256,7 +251,7 @@ def _blend_straight(first: Float64, second: Float64, part: float) -> Float64:
 
 
 def blend_screws_by(first: Float64, second: Float64, part: float) -> Float64:
-    """(…,3,4) the part of the way from one rigid motion to the other, along the sum of their screws."""
+    """(…,3,4) the interpolation of two rigid motions by blending their screws."""
     a, b = dual_quaternions_from_transforms(first), dual_quaternions_from_transforms(second)
     near = np.where((a[..., :4] * b[..., :4]).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
     return transforms_from_dual_quaternions((1 - part) * a + part * near * b)

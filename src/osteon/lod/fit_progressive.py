@@ -1,16 +1,16 @@
-"""All levels of bones and blends of a model: the driver.
+"""Fit all levels of bones and blends of a model: the driver, and the fit of the bind pose.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning for Character Animation, 2007, section 4.
 
-Find the pose of the bones whose defaults most clips can share, and let those clips take theirs from it.
+**Bind pose.** The pose of the bones whose defaults most clips can share; these clips take their defaults from it.
 
-A clip's offset O of a bone is where its error is least, so another, O', costs by how much it displaces what follows:
+The offset O of a bone minimises the error of a clip, so another offset O' adds an error:
 
     E' - E = tr(Q (O' - O) M (O' - O)'),     Q = sum_f L_p' L_p of the parent,  M = sum_v z z' of the bone's cluster
 
-That may be a small part of the error that is there anyway at the count where the bone has just begun to follow, spread
-over all bones that follow then. Poses tried are those of every clip and the one of all clips; the one that most clips
-share in most bones is kept, for bones in which at least half of the clips do.
+It may be a small part of the error at the count at which the bone begins to follow, divided among all bones that follow
+then. Candidates are the poses of every clip and of all clips together; the pose that most clips share in most bones is
+kept, for bones that at least half of the clips share.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.1 ("should a majority of the animations
 share similar values").
@@ -37,17 +37,17 @@ from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 
 __all__ = ["ProgressiveFit", "fit_bind_pose", "fit_progressive"]
 
-#: By how much all shared defaults together may raise the error of a clip, about. Nothing is above the basic form, so
-#: that form itself may not rise.
+#: The relative increase of the error of a clip that all shared defaults together may cause, about; in the basic form
+#: nearly none, since no result may be worse than that form.
 SLACK, BASIC_SLACK = 1e-3, 1e-7
-#: What may be added anyway, of the error with only the root active.
+#: An increase that is always allowed, relative to the error with only the root active.
 LEAST = 1e-12
 
 
 def fit_bind_pose(
     motion: SkinMotion, orders: Sequence[BoneOrder], all_clips: BoneOrder, runs: Sequence[FrameRun]
 ) -> tuple[BindPose, tuple[BoneOrder, ...]]:
-    """The bind pose, and the orders with their offsets and errors as they are with it."""
+    """The bind pose, and the orders with the offsets and errors that follow from it."""
     pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
     prices = [_Prices.of(motion, pairs, order, run) for order, run in zip(orders, runs, strict=True)]
     poses = [order.default_pose() for order in (*orders, all_clips)]
@@ -59,7 +59,7 @@ def fit_bind_pose(
 
 
 def _kept(motion: SkinMotion, prices: Sequence[_Prices], pose: Float64) -> Bool:
-    """(c,b) clips that can do with the offsets of a pose (b,3,4), of bones in which at least half of them can."""
+    """(c,b) clips that can share the offsets of a pose (b,3,4), for bones that at least half of them share."""
     in_units = compose(compose(motion.unit_from_posed, pose[motion.bones]), invert(motion.unit_from_rest))
     shared = np.zeros((len(prices), len(pose)), bool)
     shared[:, motion.bones] = [each.shares(in_units) for each in prices]
@@ -69,7 +69,7 @@ def _kept(motion: SkinMotion, prices: Sequence[_Prices], pose: Float64) -> Bool:
 def _with_pose(
     motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun, bind: BindPose, shared: Bool
 ) -> BoneOrder:
-    """An order with the offsets that it shares taken from the bind pose, and its errors then."""
+    """An order with its shared offsets taken from the bind pose, and the resulting errors."""
     if not shared.any():
         return order
     offsets = np.where(shared[:, None, None], bind.offsets(order.parents), order.offsets)
@@ -80,12 +80,12 @@ def _with_pose(
 
 @dataclass(frozen=True, slots=True)
 class _Prices:
-    """What other offsets would cost a clip, of the used bones and in units of the body."""
+    """The errors that other offsets add to a clip, for the used bones and in units of the body."""
 
     chain: BoneChain
-    stretch: Float64  # (n,3,3) Q of what each bone hangs on
-    moments: Float64  # (n,4,4) M of what follows with it
-    limits: Float64  # (n,) what a change may cost
+    stretch: Float64  # (n,3,3) Q of the parent of each bone
+    moments: Float64  # (n,4,4) M of the cluster of each bone
+    limits: Float64  # (n,) the largest error that a change may add
 
     @staticmethod
     def of(motion: SkinMotion, pairs: Float64, order: BoneOrder, run: FrameRun) -> _Prices:
@@ -102,10 +102,10 @@ class _Prices:
             if above >= 0:
                 clusters[above] += offset @ clusters[b]
                 clusters[:, above] += clusters[:, b] @ offset.T
-        return _Prices(chain, squares[chain.parents], moments, limits)  # the last square is that of nothing
+        return _Prices(chain, squares[chain.parents], moments, limits)  # the last is of bones without a parent
 
     def shares(self, pose: Float64) -> Bool:
-        """(n,) bones that can do with the offsets of a pose (n,3,4)."""
+        """(n,) bones that can share the offsets of a pose (n,3,4)."""
         change = offsets_in_pose(pose, self.chain.parents) - self.chain.offsets
         costs = np.einsum("bij,bjk,bkl,bil->b", self.stretch, change, self.moments, change, optimize=True)
         return np.asarray(costs <= self.limits)
@@ -113,7 +113,7 @@ class _Prices:
 
 @dataclass(frozen=True, slots=True)
 class ProgressiveFit:
-    """All levels, and how they were found."""
+    """All levels, and the reports of the fit."""
 
     skin: ProgressiveSkin
     reports: tuple[FitReport, ...]

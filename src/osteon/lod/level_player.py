@@ -1,25 +1,25 @@
-"""Characters at a level, frame by frame: only what is active is interpolated, chained and bound.
+"""Play characters at a level, frame by frame: only active bones are interpolated and composed.
 
-What a frame costs is, for every active bone, an interpolation of its keys, a matrix, a product with its parent's and
-one with its bind matrix; for every bone that follows one product; for one that follows nothing, nothing. What a level
-needs besides, leaders and offsets composed along the parents, is found once, when the level is set.
+In each frame, every active bone takes an interpolation of its keys, a matrix, a product with its parent's and one with
+its bind matrix; every bone that follows takes one product. Leaders and offsets composed along the parents are computed
+once, when the level is set.
 
     W_b = W_parent [R S | t],    U_b = W_b G_b^-1,    U_c = U_leader(c) O_c
 
-Many characters of a kind at the same level are prepared by one call, each at a time of its own.
+Many instances of a character at the same level are prepared by one call, each at its own time.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 3.1, 4.1 and 4.1.2.
 
 Notes. An active bone takes 57 ns; with sines 85, and then bones that hardly move are cheaper than those a level keeps.
-One that follows takes 13 ns in double precision, 7 in single, 5 with its offset in registers for all characters.
+A following bone takes 13 ns in double precision, 7 in single, 5 with its offset in registers for all characters.
 
-The motion of a clip as a run time reads it: keys of every bone in the joint that it hangs on in the new hierarchy.
+**Keys** of a clip are local: relative to the parent of each bone in the new hierarchy.
 
     W_b = T_b G_b,    L_b = W_parent^-1 W_b  (W_b itself without a parent),    L_b = [R_b S_b | t_b]
 
-W is posed_from_joint, G_b = [1 | pivot] rest_from_joint. Of the local matrix the rotation R goes as a quaternion, and
-between two frames along the great arc; t and what stretches, S, go straight. Bones that keep their shape have no S.
-Keys follow the order of the bones, so the first n of them are all that n active bones need.
+W is posed_from_joint, G_b = [1 | pivot] rest_from_joint. The rotation R of the local matrix is a quaternion,
+interpolated along the great arc; translation t and stretch S are interpolated linearly. Rigid bones have no S. Keys are
+in the order of the bones, so n active bones need only the first n.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 3 (eq. 3) and 4.3: "transformed back to local
 space based upon their new parentage".
@@ -42,19 +42,19 @@ from osteon.lod.bone_order import BoneOrder, Fade, blend_screws_by, fade_of_coun
 
 __all__ = ["LevelPlan", "LevelPlayer", "LocalKeys", "local_keys", "plan_level", "rest_pivots"]
 
-#: Stretches that differ from none by less than this in all frames are left out. Rigid bones that were stored in float32
-#: differ by 1e-7; what is kept of that makes frames the input to the last bit, for a sixth of the time.
+#: Stretches that differ from the identity by less than this in all frames are omitted. Rigid bones stored in float32
+#: differ by 1e-7; keeping that reproduces the input to the last bit, for a sixth of the time.
 SHAPE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class LocalKeys:
-    """Keys of the ordered bones of a clip, frame by frame, and where they hang."""
+    """Keys of the ordered bones of a clip, frame by frame, and their parents."""
 
-    rotations: Float64  # (f,n,4) x y z w, each near the one before
+    rotations: Float64  # (f,n,4) x y z w, in the hemisphere of the previous frame
     translations: Float64  # (f,n,3)
     stretches: Float64  # (f,n,3,3) S, or (0,n,3,3) where all bones keep their shape
-    parents: Int64  # (n,) place in the order of what each hangs on, -1: nothing
+    parents: Int64  # (n,) position of the parent in the order, -1: none
     joint_from_rest: Float64  # (n,3,4) G^-1, the inverse bind matrix
 
     @property
@@ -85,7 +85,7 @@ def local_keys(model: SkinnedModel, order: BoneOrder, start: int, stop: int) -> 
 
 
 def rest_pivots(model: SkinnedModel) -> Float64:
-    """(b,3) where the bones of a model turn, at rest: their joints, or else the middles of what hangs on them."""
+    """(b,3) rest pivots of the bones: their joints, or else the weighted means of their vertices."""
     skeleton = model.skeleton
     if skeleton is not None and len(skeleton.names) == model.n_bones:
         return skeleton.world_from_joint[..., 3].astype(np.float64)
@@ -95,7 +95,7 @@ def rest_pivots(model: SkinnedModel) -> Float64:
     return np.asarray(np.stack(sums, axis=1) / np.maximum(mass, 1e-300)[:, None])
 
 
-#: Arcs whose cosine is closer to one than this, 26 degrees of a quaternion, need no sines.
+#: Arcs with a cosine closer to one than this (26 degrees of a quaternion) need no sines.
 SHORT_ARC = -0.1
 #: Characters whose matrices are prepared at a time.
 BLOCK = 32
@@ -103,7 +103,7 @@ BLOCK = 32
 
 @part
 def _turn(a: Float64, b: Float64, u: float, out: Float64) -> None:
-    """out (3,3): the rotation a part u of the way from quaternion a to b, along the shorter arc.
+    """out (3,3) = the rotation between quaternions a and b at u, along the shorter arc.
 
     sin(t angle) / sin(angle) is a series in cosine - 1 whose terms follow from one another (Eberly, A fast and accurate
     algorithm for computing SLERP, 2011); eight of them are exact to 1e-10 for short arcs.
@@ -132,7 +132,7 @@ def _turn(a: Float64, b: Float64, u: float, out: Float64) -> None:
 
 @part
 def _stretch(a: Float64, b: Float64, u: float, out: Float64) -> None:
-    """out (3,3) times S, a part u of the way from a (3,3) to b."""
+    """out (3,3) = out S, with S between a (3,3) and b at u."""
     for i in range(3):
         x, y, z = out[i, 0], out[i, 1], out[i, 2]
         for j in range(3):
@@ -191,7 +191,7 @@ def _prepare_active(
 
 @kernel("i8.1r i8.1r f4.3r f4.1r f4.4")
 def _prepare_followers(bones: Int64, leaders: Int64, offsets: Float32, parts: Float32, out: Float32) -> None:
-    """out[m,b] = U_leader O, where it has faded in by a part already that much of what is there."""
+    """out[m,b] = U_leader O, blended with the exact matrix by the fade of the bone."""
     for c in range(bones.shape[0]):
         b, above, u = bones[c], leaders[c], parts[c]
         t, x, y, z = np.float32(1) - u, offsets[c, 0], offsets[c, 1], offsets[c, 2]
@@ -226,7 +226,7 @@ def _prepare(
     parts: Float32,
     out: Float32,
 ) -> None:
-    """Both, for so many characters at a time that they stay in the cache."""
+    """Both, in blocks of characters that fit in the cache."""
     for start in range(0, frames.shape[0], BLOCK):
         stop = min(start + BLOCK, frames.shape[0])
         now, some = frames[start:stop], out[start:stop]
@@ -236,14 +236,14 @@ def _prepare(
 
 @dataclass(frozen=True, slots=True)
 class LevelPlan:
-    """What one level of a clip computes and what it copies."""
+    """The bones that one level of a clip computes, and those that follow."""
 
-    fade: Fade  # how many bones of the order are active, and how far the next are
-    bones: Int64  # (c,) bones that follow: first those that fade, then all others that follow somebody
-    leaders: Int64  # (c,) whom; the bone behind the last is the world
+    fade: Fade  # of the next bones of the order
+    bones: Int64  # (c,) bones that follow: first those that fade, then all others with a leader
+    leaders: Int64  # (c,) their leaders; n_bones is the world
     offsets: Float32  # (c,3,4)
-    parts: Float32  # (c,) how far each has faded in
-    still: Float32  # (b+1,3,4) bones that follow nothing, and behind the last the world
+    parts: Float32  # (c,) fade of each, 0 … 1
+    still: Float32  # (b+1,3,4) bones that follow nothing, and last the world
 
     @property
     def n_computed(self) -> int:
@@ -252,7 +252,7 @@ class LevelPlan:
 
 
 def plan_level(order: BoneOrder, count: float) -> LevelPlan:
-    """What is computed where `count` bones, 0 … n, are allowed."""
+    """The plan of a level with `count` bones, 0 … n."""
     fade = fade_of_count(order, count)
     computed = fade.high if fade.part > 0 else fade.low
     fading = order.order[fade.low : computed]
@@ -270,10 +270,10 @@ def plan_level(order: BoneOrder, count: float) -> LevelPlan:
 
 
 class LevelPlayer:
-    """Characters of one kind at one level of a clip. What it gives out is written over by the next call."""
+    """Plays instances of one character at one level of a clip. The next call overwrites the returned arrays."""
 
     def __init__(self, keys: LocalKeys, order: BoneOrder, plan: LevelPlan, *, screws: bool = False) -> None:
-        """With `screws` bones that fade stay rigid, as a dual quaternion skin needs it."""
+        """With `screws`, fading bones stay rigid, as a dual quaternion skin requires."""
         self.plan = plan
         hung = (keys.parents, keys.joint_from_rest, order.order.astype(np.int64))
         self._tracks = (keys.rotations, keys.translations, keys.stretches, *hung)

@@ -1,22 +1,22 @@
-"""A model with all its levels: bones and blends without steps, coarser meshes, and some levels that have a number.
+"""A model with all its levels: continuous levels of bones and blends, coarser meshes, and numbered levels.
 
     ModelLevels
-    ├── model       the full character, its slots sorted as its blends go
+    ├── model       the full character, its slots in the order of blends
     ├── skin        ProgressiveSkin: orders of bones and blends, curves, bind pose
-    ├── coarse      coarser meshes on the same bones, each with its own order of blends
-    └── levels      what is used at which size on the screen; the first is the model itself
+    ├── coarse      coarser meshes on the same bones, each with an order of blends
+    └── levels      numbered levels, each for a size on the screen; the first is the model itself
 
-In a file (`osteon.load_levels`, `save_levels`) the slots are those of the skins, so that nothing is there twice.
+In a file (`osteon.load_levels`, `save_levels`) the slots are those of the skins, so nothing is stored twice.
 
-A model as it plays at a level: one number in, matrices and weights out.
+**A model at a level.** `model_at_level` returns a model with the matrices and weights of a level.
 
-What comes out is a model again, of one clip, with as many bones: it can be posed, measured and saved like any other.
-With fewer bones, displacements that follow joints (EigenSkin) play as with all of them: a bone that follows another
-tells nothing of how its joint is turned. Their coefficients are a table of the clip then, as stored ones are.
+The result has one clip and as many bones: it can be posed, measured and saved like any other model. With fewer active
+bones, displacements that follow joints (EigenSkin) move as with all of them, since a following bone does not have the
+rotation of its joint: their coefficients are then baked to a table.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1.2 and 4.2.
 
-Models with levels in files: `load_model` reads the model alone from the same file.
+**Files.** `load_model` reads the model alone from a file with levels.
 """
 
 from __future__ import annotations
@@ -79,48 +79,48 @@ def model_at_level(model: SkinnedModel, levels: ProgressiveSkin, clip: str, at: 
 
 
 def deformer_with_blends(deformer: Deformer, levels: ProgressiveSkin, blends: float) -> Deformer:
-    """The family of a deformer with so many blends a vertex; the deformer itself with all of them."""
+    """A deformer of the same kind with so many blends per vertex; the deformer itself with all of them."""
     if blends == levels.blends.n_blends:
         return deformer
     skin = Skin(levels.blends.bones, levels.blends.weights(blends))
     return restore_deformer(deformer.kind, {"bones": skin.bones, "weights": skin.weights})
 
 
-#: Pixels that a screen is high, where a size in pixels is told as a part of it.
+#: Height of the screen in pixels, for sizes stored as a fraction of it.
 SCREEN = 1080
-#: What a file says of each level besides numbers.
+#: Errors and sizes that a file stores for each level.
 _NUMBERS = ("error_percent", "rms_percent", "worst_percent", "pixels", "mesh_rms_percent", "mesh_worst_percent")
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What is computed and shown at one level, and how far that is from the model."""
+    """The bones, blends and mesh of one level, and its error."""
 
     bones: int  # allowed to be active, in every clip
-    blends: int  # bones a vertex
+    blends: int  # per vertex
     mesh: int  # 0: the model's own, else a coarse mesh
     triangles: int
-    error_percent: float = 0.0  # E of bones and blends, in percent of the motion
+    error_percent: float = 0.0  # error E of bones and blends, in percent of the motion
     rms_percent: float = 0.0  # root mean square distance in the worst clip, of the body's size
-    worst_percent: float = 0.0  # no vertex is farther off, likewise
-    pixels: float = 0.0  # the body's size on the screen up to which the RMS is below a pixel; 0: any
-    mesh_rms_percent: float = 0.0  # what of the RMS is the mesh's: both add up by their squares
-    mesh_worst_percent: float = 0.0  # what of the worst is
+    worst_percent: float = 0.0  # largest distance of a vertex, likewise
+    pixels: float = 0.0  # size of the body on the screen up to which the RMS is below a pixel; 0: any
+    mesh_rms_percent: float = 0.0  # part of the mesh in the RMS; squares add up
+    mesh_worst_percent: float = 0.0  # part of the mesh in the worst distance
 
     def __post_init__(self) -> None:
         if self.bones < 0 or self.blends < 1 or self.mesh < 0 or self.triangles < 0:
             raise GeometryError(
-                f"level: {self.bones} bones, {self.blends} blends, mesh {self.mesh}: expected from 0 on"
+                f"level: {self.bones} bones, {self.blends} blends, mesh {self.mesh}: expected 0 or more"
             )
         if any(not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0) for name in _NUMBERS):
-            raise GeometryError("level: expected finite numbers from 0 on")
+            raise GeometryError("level: expected finite numbers, 0 or more")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`; raises KeyError, TypeError or ValueError for something else."""
+        """The inverse of `to_json`; raises KeyError, TypeError or ValueError for invalid data."""
         whole = (int(stored[name]) for name in ("bones", "blends", "mesh", "triangles"))
         return cls(*whole, *(float(stored[name]) for name in _NUMBERS))
 
@@ -153,12 +153,12 @@ class ModelLevels:
         expected = (self.model.n_bones, len(self.model.clips), self.model.n_vertices)
         if found != expected:
             words = "{} bones, {} clips, {} vertices".format
-            raise GeometryError(f"levels: made for {words(*found)}, the model has {words(*expected)}")
+            raise GeometryError(f"levels: created for {words(*found)}, but the model has {words(*expected)}")
         for level in self.levels:
             if level.mesh > len(self.coarse):
-                raise GeometryError(f"levels: name mesh {level.mesh} of {len(self.coarse)}")
+                raise GeometryError(f"levels: refer to mesh {level.mesh} of {len(self.coarse)}")
             if level.bones > self.skin.n_ordered or level.blends > self.blends_of(level.mesh).n_blends:
-                raise GeometryError(f"levels: {level.bones} bones and {level.blends} blends are more than there are")
+                raise GeometryError(f"levels: {level.bones} bones and {level.blends} blends exceed those of the model")
 
     def mesh_model(self, mesh: int) -> SkinnedModel:
         """The model's own mesh (0) or a coarse one, with all bones."""
@@ -175,12 +175,12 @@ class ModelLevels:
         return self.levels[number]
 
     def clip_at(self, level: Level, clip: str) -> SkinnedModel:
-        """One clip as it plays at a level, by its own order of bones."""
+        """One clip at a level, by its order of bones."""
         skin = replace(self.skin, blends=self.blends_of(level.mesh))
         return model_at_level(self.mesh_model(level.mesh), skin, clip, LevelPoint(level.bones, level.blends))
 
     def baked(self, level: Level) -> SkinnedModel:
-        """A level as a model of its own, with only the bones that it computes."""
+        """A level as a separate model, with only the bones that it computes."""
         blends, model = self.blends_of(level.mesh), self.mesh_model(level.mesh)
         fewer = Skin(blends.bones, blends.weights(level.blends))
         return bake_level(model, self.skin.all_clips, level.bones, fewer)
@@ -193,7 +193,7 @@ class ModelLevels:
 
     @property
     def coverage(self) -> tuple[float, ...]:
-        """Of every mesh, down to which part of the screen's height it is for; () if there is one mesh."""
+        """The smallest fraction of the screen's height for which each mesh is used; () if there is one mesh."""
         if not self.coarse:
             return ()
         first = [next((o for o in self.levels if o.mesh >= m), self.levels[-1]) for m in range(1, len(self.coarse) + 1)]
@@ -201,7 +201,7 @@ class ModelLevels:
         return (*np.minimum.accumulate(parts).tolist(), 0.0)
 
     def to_stored(self) -> StoredLevels:
-        """As files carry it; slots of blends are those of the skins."""
+        """The levels as stored in files; slots of blends are those of the skins."""
         arrays = {name: array for name, array in self.skin.arrays().items() if name not in _SLOTS}
         for number, mesh in enumerate(self.coarse, 1):
             own = mesh.blends.arrays()
@@ -215,7 +215,7 @@ class ModelLevels:
 
     @classmethod
     def from_stored(cls, model: SkinnedModel, stored: StoredLevels) -> Self:
-        """The inverse of `to_stored`; refuses what does not fit the model."""
+        """The inverse of `to_stored`; raises GeometryError if the levels do not fit the model."""
         try:
             stored.check_fit(model)
             clips = tuple((str(name), _form(form)) for name, form in stored.header["clips"])
@@ -230,7 +230,7 @@ class ModelLevels:
         return cls(model, skin, levels, coarse)
 
 
-#: Arrays that a file has as its skin.
+#: Arrays that a file stores as its skin.
 _SLOTS = ("blends.bones", "blends.weights")
 
 
@@ -252,7 +252,7 @@ def _coarse(stored: StoredLevels, number: int) -> CoarseMesh:
 
 
 def with_slots(character: Character, skin: Skin) -> Character:
-    """The character with the same skin, its slots in another order."""
+    """The character with the slots of its skin in another order."""
     return replace(character, deformer=type(character.deformer).from_skin(skin))
 
 

@@ -1,33 +1,33 @@
-"""All levels of bones and blends of a character: what is stored beside it, and what a run time needs besides.
+"""All levels of bones and blends of a character, as files store them and players read them.
 
-The skin of a character with its slots sorted, so that fewer of them lose least.
+**Blends.** The slots of the skin are sorted so that using fewer of them causes the least error.
 
-When no more than n blends are made, every slot from the n-th on (counted from 0) hands its weight to the slot that
-`heirs` names, and that one to its own heir if it is dropped too. One table serves all vertices, so a shader needs no
-more than the sorted slots. Between two whole numbers of blends the weights move straight.
+With n blends, every slot from the n-th on (counted from 0) transfers its weight to its slot in `heirs`, which transfers
+it further if it is dropped too. One table serves all vertices, so a shader needs only the sorted slots. Between two
+whole numbers of blends weights are interpolated linearly.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.2 and figure 4.
 
-The one number of a level, 0 … 1, as how many bones and how many blends are computed.
+**Levels.** A level 0 … 1 determines the numbers of bones and of blends.
 
-Level 0 is the root bone and one blend, level 1 is all of both. The number is the share of the full cost between these
-two ends, by the paper's count of operations: 60 simple ones and 4 complex ones a bone, 20, 35, 43, 50 a vertex for 1
-to 4 blends. Between knots both move straight, so both fade.
+Level 0 is the root bone and one blend, level 1 is all of both. The level is the fraction of the full cost between these
+two, by the paper's count of operations: 60 simple ones and 4 complex ones per bone, 20, 35, 43, 50 per vertex for 1 to
+4 blends. Between knots both are interpolated linearly, so both fade.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 3.1, 4, 4.1.2; table 2.
 
-The bind pose that takes up the defaults which most clips share.
+**Bind pose.** One pose holds the defaults that most clips share.
 
-A clip's default of a bone is told by its offset. Where enough clips would do as well with one pose D of the bones,
+The offset of a bone defines its default in a clip. If enough clips have the same error with one pose D of the bones,
 
     O_b = D_parent(b)^-1 D_b        (D of no parent is the identity)
 
-that pose is kept once, with the character, and these clips need no default of the bone: seen from D an inactive bone
-just copies its parent.
+that pose is stored once, with the character, and these clips need no default of the bone: relative to D an inactive
+bone copies its parent.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.1.
 Differs from the paper: the pose is that of the bones' bind matrices, not of the stored vertices. A vertex that several
-bones blend has one position and as many defaults, so moved vertices would play something else than the input.
+bones blend has one position but several defaults, so moved vertices would not reproduce the input.
 """
 
 from __future__ import annotations
@@ -49,28 +49,28 @@ __all__ = ["BindPose", "BlendOrder", "LevelCurve", "LevelPoint", "ProgressiveSki
 
 
 def blend_shares(heirs: IntArray, n_blends: int) -> Float64:
-    """(k,k) which slot's weight ends in which slot when `n_blends` are kept: new weights = old weights @ shares."""
+    """(k,k) which slot's weight is transferred to which slot with `n_blends`: new weights = old weights @ shares."""
     n_slots = len(heirs)
     if not 1 <= n_blends <= n_slots:
         raise OptionError(f"blends: expected 1 … {n_slots}, got {n_blends}")
     ends = np.arange(n_slots)
     for slot in range(n_blends, n_slots):
-        ends[slot] = ends[heirs[slot]]  # which comes before it
+        ends[slot] = ends[heirs[slot]]  # an earlier slot
     return np.eye(n_slots)[ends]
 
 
 @dataclass(frozen=True, slots=True)
 class BlendOrder:
-    """Sorted slots of every vertex, and what fewer of them cost."""
+    """Sorted slots of every vertex, and the error of using fewer of them."""
 
-    skin: Skin  # (v,k) slots from the one that is kept to the one that goes first
-    heirs: Int32  # (k,) who takes the weight of a slot that is dropped, a slot before it; the first keeps its own
+    skin: Skin  # (v,k) slots, the most important first
+    heirs: Int32  # (k,) the earlier slot that receives the weight of a dropped slot; 0 for the first
     errors: Float64  # (k,) squared error of 1 … k blends over all clips, all bones active; the last is 0
 
     def __post_init__(self) -> None:
         n_slots = self.skin.n_influences
         if n_slots < 1:
-            raise GeometryError("skin: expected at least one slot a vertex, got none")
+            raise GeometryError("skin: expected at least one slot per vertex, got none")
         object.__setattr__(self, "errors", checked("errors", self.errors, (n_slots,), np.float64))
         object.__setattr__(self, "heirs", checked_indices("heirs", self.heirs, (n_slots,), n_slots))
         if (self.heirs[1:] >= np.arange(1, n_slots)).any() or self.heirs[0]:
@@ -78,7 +78,7 @@ class BlendOrder:
 
     @property
     def n_blends(self) -> int:
-        """The most there are."""
+        """The number of slots."""
         return self.skin.n_influences
 
     @property
@@ -87,7 +87,7 @@ class BlendOrder:
         return self.skin.bones
 
     def shares(self, blends: float) -> Float64:
-        """(k,k) what each slot gives to which, with so many blends, 1 … k."""
+        """(k,k) the fraction of each slot that each slot receives, with so many blends, 1 … k."""
         if not 1 <= blends <= self.n_blends:
             raise OptionError(f"blends: expected 1 … {self.n_blends}, got {blends}")
         low = int(np.floor(blends))
@@ -98,14 +98,14 @@ class BlendOrder:
         return np.asarray((1 - part) * below + part * blend_shares(self.heirs, low + 1))
 
     def weights(self, blends: float) -> Float32:
-        """(v,k) weights with so many blends, 1 … k; the whole skin's own at k, slots that are not needed have 0."""
+        """(v,k) weights with so many blends, 1 … k; dropped slots have 0."""
         shares = self.shares(blends)
         if blends == self.n_blends:
             return self.skin.weights
         return np.asarray(self.skin.weights.astype(np.float64) @ shares, np.float32)
 
     def arrays(self) -> Arrays:
-        """Named arrays for files and packs; a file may carry the slots as those of its skin."""
+        """Named arrays for files and packs; a file may store the slots as those of its skin."""
         return {"bones": self.skin.bones, "weights": self.skin.weights, "heirs": self.heirs, "errors": self.errors}
 
     @classmethod
@@ -115,9 +115,9 @@ class BlendOrder:
 
 
 class LevelPoint(NamedTuple):
-    """What a level computes."""
+    """The numbers of bones and blends of a level."""
 
-    bones: float  # 1 … n allowed to be active; the fraction is how far the next one has faded in
+    bones: float  # 1 … n allowed to be active; the fraction is the fade of the next one
     blends: float  # 1 … k, likewise
 
 
@@ -152,15 +152,6 @@ class LevelCurve:
         enough = np.flatnonzero(self.rms <= rms)
         return float(self.levels[enough[0]]) if len(enough) else 1.0
 
-    def level_of_bones(self, bones: float) -> float:
-        """The lowest level that allows so many bones; 1 if none does."""
-        if bones > self.bones[-1]:
-            return 1.0
-        i = int(np.searchsorted(self.bones, bones))
-        if i == 0 or self.bones[i] == bones:
-            return float(self.levels[i])
-        return float(np.interp(bones, self.bones[i - 1 : i + 1], self.levels[i - 1 : i + 1]))
-
     def arrays(self) -> Arrays:
         """Named arrays for files and packs."""
         return {"levels": self.levels, "bones": self.bones, "blends": self.blends, "rms": self.rms}
@@ -182,11 +173,6 @@ class BindPose:
         object.__setattr__(self, "pose", checked("pose", self.pose, (None, 3, 4)))
         object.__setattr__(self, "shared", checked("shared", self.shared, (None, len(self.pose)), np.bool_))
 
-    @property
-    def taken_up(self) -> Bool:
-        """(b,) bones whose default the bind pose is, for some clip."""
-        return np.asarray(self.shared.any(axis=0))
-
     def offsets(self, parents: Int32) -> Float64:
         """(b,3,4) the offsets that follow from the pose, for the parents (b,) of a clip."""
         return offsets_in_pose(self.pose.astype(np.float64), parents)
@@ -202,7 +188,7 @@ class BindPose:
 
 
 def offsets_in_pose(pose: Float64, parents: IntArray) -> Float64:
-    """(b,3,4) by which each bone of a pose (b,3,4) stands off its parent; the pose itself without one."""
+    """(b,3,4) the offset of each bone of a pose (b,3,4) from its parent; the pose itself without one."""
     out = pose.copy()
     below = np.flatnonzero(parents >= 0)
     out[below] = compose(invert(pose[parents[below]]), pose[below])
@@ -211,17 +197,17 @@ def offsets_in_pose(pose: Float64, parents: IntArray) -> Float64:
 
 @dataclass(frozen=True, slots=True)
 class ProgressiveSkin:
-    """Orders of bones for every clip, the order of blends, and how one number chooses among them."""
+    """Orders of bones for every clip, the order of blends, and the curves that select from them by level."""
 
-    orders: tuple[BoneOrder, ...]  # one a clip of the model, in their order
-    curves: tuple[LevelCurve, ...]  # one a clip
+    orders: tuple[BoneOrder, ...]  # one per clip of the model, in their order
+    curves: tuple[LevelCurve, ...]  # one per clip
     all_clips: BoneOrder  # serves every clip, for characters that blend between clips
     blends: BlendOrder
     bind_pose: BindPose
 
     def __post_init__(self) -> None:
         if not self.orders or len(self.orders) != len(self.curves):
-            raise GeometryError(f"orders, curves: expected one a clip, got {len(self.orders)} and {len(self.curves)}")
+            raise GeometryError(f"orders, curves: expected one per clip, got {len(self.orders)} and {len(self.curves)}")
         if any(order.n_bones != self.n_bones for order in (*self.orders, self.all_clips)):
             raise GeometryError(f"orders: expected {self.n_bones} bones in each")
         if self.bind_pose.shared.shape != (len(self.orders), self.n_bones):
@@ -258,7 +244,7 @@ class ProgressiveSkin:
 
     @property
     def clips(self) -> tuple[tuple[str, BoneForm], ...]:
-        """The name of each clip, and the form of its order: the words that go with `arrays`."""
+        """The name of each clip and the form of its order, stored beside `arrays`."""
         return tuple((order.clip, order.form) for order in self.orders)
 
     @classmethod
@@ -278,7 +264,7 @@ class ProgressiveSkin:
 
 
 def _part(arrays: Mapping[str, NDArray[Any]], word: str) -> Arrays:
-    """The arrays of one part, by their own names."""
+    """The arrays with a prefix, by their names without it."""
     found = {name.partition(".")[2]: array for name, array in arrays.items() if name.partition(".")[0] == word}
     if not found:
         raise GeometryError(f"levels: expected arrays '{word}.…', got none")

@@ -61,8 +61,7 @@ class ModelSticks:
         ratio = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2) / np.linalg.norm(self.sticks.vectors, axis=1)
         mean = ratio.mean(axis=1)
         alike = np.ptp(ratio, axis=1) <= ALIKE * mean
-        sizes: Float64 = np.where(alike & (np.abs(mean - 1) > ALIKE), mean, 1.0)
-        return sizes
+        return np.asarray(np.where(alike & (np.abs(mean - 1) > ALIKE), mean, 1.0))
 
 
 def pose_model(

@@ -1,4 +1,4 @@
-"""The transform of every bone from its rest to its posed place: rotation, then scale along and across the bone.
+"""The transform of every bone from its rest to its posed position: rotation, then scale along and across the bone.
 
     M~ = S~ R~                              (eq. 12)
     S~ = beta I + (alpha - beta) d d'       (eq. 10, about the posed direction d)
@@ -7,14 +7,14 @@
     symbol      name            what
     A1 B1       skeleton        rest ends of a bone
     A2 B2       track.joints    posed ends
-    R~          rotation        takes the rest direction to the posed one (eq. 8, 14)
+    R~          rotation        from the rest direction to the posed one (eq. 8, 14)
     alpha       stretch         posed over rest length
     beta        cross_scale     across the bone; 1 keeps its thickness
 
 Based on: Yan, Hu, Martin, Yang 2008, sections 5.1 and 5.2, equations 7 to 14.
-Differs from the paper: (i) what the least rotation leaves open, the turn of a bone about itself, is passed on from the
-root (root_rotation); `turns="least"` is the paper's. (ii) Equation 14 as printed has two entries with ab for a; the
-rotation here is Rodrigues' formula, which it means. (iii) Opposite directions have no axis N: see least_rotation.
+Differs from the paper: (i) the rotation of a bone about its own axis is inherited from the root outward
+(root_rotation); `turns="least"` is the paper's. (ii) Equation 14 as printed has two entries with ab for a; the
+intended rotation is Rodrigues' formula, used here. (iii) Opposite directions have no axis N: see least_rotation.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def segment_transforms(
     dimension: Dimension = 3,
     options: BoneOptions = DEFAULT_BONES,
 ) -> Float64:
-    """(f,l,3,4) posed_from_rest of segments on their own: rest (l,2,3), posed (f,l,2,3), cross_scale (f,l)."""
+    """(f,l,3,4) posed_from_rest of separate segments: rest (l,2,3), posed (f,l,2,3), cross_scale (f,l)."""
     if not len(rest):
         return np.zeros((len(posed), 0, 3, 4))
     vectors = posed[:, :, 1] - posed[:, :, 0]
@@ -90,7 +90,7 @@ def _assemble(rotations: Float64, rest: Float64, posed: Float64, across: Float64
     vectors = posed[:, :, 1] - posed[:, :, 0]
     length = np.linalg.norm(vectors, axis=2)
     alpha = length / np.linalg.norm(rest[:, 1] - rest[:, 0], axis=1)
-    alpha = np.where(np.abs(alpha - 1) < 1e-12, 1.0, alpha)  # rounding is no stretch
+    alpha = np.where(np.abs(alpha - 1) < 1e-12, 1.0, alpha)  # ignore rounding
     beta = across
     if options.stretch == "none":
         alpha = np.ones_like(alpha)
@@ -108,7 +108,7 @@ def _assemble(rotations: Float64, rest: Float64, posed: Float64, across: Float64
 def _rotations(
     skeleton: StickSkeleton, posed: Float64, track: PoseTrack, dimension: Dimension, options: BoneOptions
 ) -> Float64:
-    """(f,b,3,3) a rotation of every bone that takes its rest direction to the posed one."""
+    """(f,b,3,3) a rotation of every bone from its rest direction to the posed one."""
     start, stop = unit_vectors(skeleton.vectors), unit_vectors(posed)
     if dimension == 2:
         return _in_plane(np.broadcast_to(start, stop.shape), stop)
@@ -125,7 +125,7 @@ def _rotations(
 
 
 def _found(skeleton: StickSkeleton, joints: Float64, stop: Float64, options: BoneOptions) -> Float64:
-    """(f,b,3,3) rotations of poses that tell only where joints (f,j,3) are, and so which way bones point."""
+    """(f,b,3,3) rotations for poses with joint positions (f,j,3) only."""
     start = unit_vectors(skeleton.vectors)
     if options.turns == "least":
         return _completed(np.broadcast_to(np.eye(3), (*stop.shape, 3)), start, stop)
@@ -143,14 +143,14 @@ def _in_plane(start: Float64, stop: Float64) -> Float64:
 
 
 def _completed(rotations: Float64, start: Float64, stop: Float64) -> Float64:
-    """The rotations, each turned further by the least angle that brings its bone to its place."""
+    """The rotations, each followed by the least rotation that aligns its bone."""
     carried = np.einsum("fbij,bj->fbi", rotations, start)
     hint = np.roll(carried, 1, axis=1)
     return least_rotation(carried, stop, hint) @ rotations
 
 
 def _passed_on(skeleton: StickSkeleton, start: Float64, stop: Float64, whole: Vote) -> Float64:
-    """Each bone is carried by the one it hangs on, then turned by the least rotation."""
+    """Each bone inherits the rotation of its parent, followed by the least rotation that aligns it."""
     tree = skeleton.tree
     outward = np.where(skeleton.bones[:, 0] == tree.head, 1.0, -1.0)[:, None]
     rest, posed = start * outward, stop * outward
@@ -170,38 +170,38 @@ def _passed_on(skeleton: StickSkeleton, start: Float64, stop: Float64, whole: Vo
     return out
 
 
-# How a bone turns about itself where a pose does not tell it.
+# Rotation of bones about their own axes.
 #
-# A pose that tells only where joints are leaves the turn of each bone about itself open. The paper takes the least
-# rotation from the rest direction (5.2) for every bone on its own. Two rules here fill what that leaves open:
+# Joint positions do not determine the rotation of a bone about its own axis. The paper takes the least rotation from
+# the rest direction (5.2) for every bone independently. Here two rules determine it:
 #
-# **From the root outward.** A bone is first carried along by the bone it hangs on, then turned by the least rotation
-# that brings it to its place. An arm that swings forward takes the hand along without a twist in the wrist.
+# **From the root outward.** A bone first inherits the rotation of its parent, followed by the least rotation that
+# aligns it with its posed direction. An arm that swings forward moves the hand without a twist in the wrist.
 #
-# **At a root** nothing carries the bone. There two bones that kept the angle between them, and are not in line, tell
-# how their joint turned: the rotation that takes both to their places. Each such pair is a vote, weighed by how well it
-# kept its angle; the straighter the pair, the stricter. The votes of one depth are put together by their geometric
-# median, so that a wagging tail does not turn an unmoved hip. Pairs further out count only as far as nearer ones say
-# nothing, and the skeleton as a whole, where its joints keep their distances, after all of them: a straight root may
-# lie far from the next bend, or in a piece of its own. If nobody votes, least rotations stand. So a skeleton that moves
-# as a whole gives exactly that motion, and bones of an unmoved root stay exactly where they are.
+# **At a root** there is no parent. Two bones that kept the angle between them, and are not collinear, determine the
+# rotation of their joint. Each such pair is a vote, weighted by how well it kept its angle; the straighter the pair,
+# the stricter. The votes of one depth are combined by their geometric median, so that a wagging tail does not rotate
+# an unmoved hip. Pairs further out are used only as far as nearer ones have no weight, and last the skeleton as a
+# whole, if its joints keep their distances: a straight root may be far from the next bend, or in a separate piece.
+# Without votes, least rotations are used. So a rigidly moving skeleton yields exactly that motion, and bones of an
+# unmoved root do not move at all.
 
-Vote = tuple[Float64, Float64]  # (f,3,3) rotations and (f,) how far they are believed, 0 … 1
+Vote = tuple[Float64, Float64]  # (f,3,3) rotations and (f,) their weights, 0 … 1
 
-#: How far (radians) two bones may change their angle before they stop speaking for a rigid turn of both.
+#: Change (radians) of the angle between two bones at which their vote loses its weight.
 GIVE = 0.05
-#: Sine of the angle between two bones from which on they span a plane reliably.
+#: Sine of the angle between two bones above which they span a plane reliably.
 SPREAD = 0.2
-#: Below this sine two bones are in line: what angle is left may come from the digits of a file.
+#: Below this sine two bones are collinear: the angle may be rounding of the file.
 STRAIGHT = 1e-2
 #: The same for a whole skeleton, where many joints must agree.
 COLLINEAR = 1e-5
-#: How many bones out from a root votes are looked for.
+#: Largest distance from a root, in bones, of pairs that vote.
 DEPTH = 4
 
 
 def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Float64, whole: Vote) -> Float64:
-    """(f,3,3) how the root joint turned; `rest` (b,3) and `posed` (f,b,3) are unit vectors away from the root."""
+    """(f,3,3) rotation of the root joint; `rest` (b,3) and `posed` (f,b,3) are unit vectors away from the root."""
     first = skeleton.bones_at(root).tolist()
     fallback = _least_of_all(rest[first], posed[:, first])
     known = np.zeros_like(fallback)
@@ -213,16 +213,16 @@ def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Floa
         said = 1 - np.prod(1 - weights, axis=0)
         known += (open_share * said)[:, None, None] * _median(votes, weights)
         open_share = open_share * (1 - said)
-        if open_share.max() < 1e-15:  # nobody further out is asked
+        if open_share.max() < 1e-15:  # further pairs have no weight
             break
     known += (open_share * whole[1])[:, None, None] * whole[0]
     return nearest_rotation(known + (open_share * (1 - whole[1]))[:, None, None] * fallback)
 
 
 def _least_of_all(rest: Float64, posed: Float64) -> Float64:
-    """(f,3,3) the least rotations of bones that meet, put together; those that turn less count more.
+    """(f,3,3) the mean of the least rotations of bones that meet; smaller rotations have larger weights.
 
-    In this way the order of the bones does not matter, and a bone that stays where it is keeps its joint where it is.
+    So the order of the bones does not matter, and a bone that does not move keeps its joint unrotated.
     """
     turns = least_rotation(np.broadcast_to(rest, posed.shape), posed, rest[-1])
     chord = np.maximum(np.linalg.norm(posed - rest, axis=2), 1e-9)
@@ -231,7 +231,7 @@ def _least_of_all(rest: Float64, posed: Float64) -> Float64:
 
 
 def whole_turn(rest: Float64, posed: Float64) -> Vote:
-    """How all joints (j,3) together turned to (f,j,3), if they did; a change of size does not matter."""
+    """The rotation of all joints (j,3) together to (f,j,3), with its weight; scale does not matter."""
     before, after = rest - rest.mean(axis=0), posed - posed.mean(axis=1, keepdims=True)
     before = before / np.linalg.norm(before)
     after = after / np.maximum(np.linalg.norm(after, axis=(1, 2), keepdims=True), 1e-300)
@@ -242,7 +242,7 @@ def whole_turn(rest: Float64, posed: Float64) -> Vote:
 
 
 def _levels(skeleton: StickSkeleton, root: int) -> list[list[tuple[int, int]]]:
-    """Pairs of bones that meet, nearest to the root first: those at the root, then each bone with those behind it."""
+    """Pairs of bones that meet, nearest to the root first: those at the root, then each bone with its children."""
     tree = skeleton.tree
     first = skeleton.bones_at(root).tolist()
     levels = [[(b, c) for i, b in enumerate(first) for c in first[i + 1 :]]]
@@ -255,7 +255,7 @@ def _levels(skeleton: StickSkeleton, root: int) -> list[list[tuple[int, int]]]:
 
 
 def _votes(pairs: list[tuple[int, int]], rest: Float64, posed: Float64) -> tuple[Float64, Float64]:
-    """(p,f,3,3) the rotation that takes both bones of each pair to their places, and (p,f) its weight 0 … 1."""
+    """(p,f,3,3) the rotation that aligns both bones of each pair, and (p,f) its weight 0 … 1."""
     votes, weights = [], []
     for b, c in pairs:
         before, spread_before, angle_before = _frame(rest[None, b], rest[None, c])
@@ -266,10 +266,10 @@ def _votes(pairs: list[tuple[int, int]], rest: Float64, posed: Float64) -> tuple
 
 
 def _belief(off: Float64, spread: Float64, straight: float) -> Float64:
-    """(f,) 0 … 1: how far directions speak for a turn that they keep but for `off` radians.
+    """(f,) weight 0 … 1 of a rotation that directions keep except for `off` radians.
 
-    An error of that size turns a plane of that spread by off / spread. So the straighter they are, the more exactly
-    they must be kept, and what is straight says nothing.
+    An error of that size rotates a plane of that spread by off / spread. So straighter directions must be kept more
+    exactly, and collinear ones have no weight.
     """
     give = GIVE * np.minimum(spread / SPREAD, 1.0) ** 2
     kept = np.exp(-np.minimum((off / np.maximum(give, 1e-30)) ** 2, 700.0))

@@ -1,10 +1,8 @@
-"""Which triangle follows what: a bone (4), a control line (7.1), or nothing, and where along it (7.2).
+"""Groups of triangles, each moved by a bone (4), a control line (7.1) or nothing, and their motion in a pose (5, 7.2).
 
-groups: the bones, then the control lines, then one more for triangles that nothing controls and that keep their shape
+The groups are the bones, then the control lines, then one for uncontrolled triangles, which keep their shape.
 
-What a track asks of every group of triangles: bones (5), control lines (7.1), and what nothing controls.
-
-In 2D everything lies in the plane of the mesh; a pose that leaves it, or twists it, is refused.
+In 2D everything is in the plane of the mesh; a pose that leaves it, or twists it, is rejected.
 """
 
 from __future__ import annotations
@@ -46,10 +44,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """What each triangle follows."""
+    """The group of each triangle."""
 
-    group: Int32  # (t,) bone, n_bones + line, or the last: nothing
-    along: Float64  # (t,) place on the bone or line as it was given, 0 … 1
+    group: Int32  # (t,) bone, n_bones + line, or the last: uncontrolled
+    along: Float64  # (t,) position along the bone or line as given, 0 … 1
     n_bones: int
     n_lines: int
     segmentation: Segmentation | None  # None without a skeleton
@@ -62,7 +60,7 @@ class Groups:
 def segment_bones(
     vertices: Float64, faces: Int32, skeleton: StickSkeleton, options: GroupOptions, progress: Progress | None = None
 ) -> Segmentation:
-    """The bone of every triangle, boundaries cut where that is asked for."""
+    """The bone of every triangle, with boundaries cut if the options request it."""
     found = segment_mesh(vertices, faces, skeleton, options=options.segment, progress=progress)
     report_progress(progress, "boundaries", 0.0)
     bone = cut_boundaries(vertices, faces, found.bone, skeleton, options=options.boundary)
@@ -77,7 +75,7 @@ def group_triangles(
     lines: tuple[ControlLine, ...],
     options: GroupOptions,
 ) -> Groups:
-    """What the bones control, less what lines take over in their domains."""
+    """The groups of all triangles: bones, except in the domains of control lines."""
     group = np.full(len(faces), n_bones + len(lines), np.int32)
     along = np.zeros(len(faces))
     if segmentation is not None:
@@ -92,7 +90,7 @@ def group_triangles(
 def _relabelled(
     vertices: Float64, faces: Int32, skeleton: StickSkeleton, found: Segmentation, bone: Int32
 ) -> Segmentation:
-    """The segmentation with other bones; what changed them lies beside a joint, where a plain projection will do."""
+    """The segmentation with changed bones; changes are near joints, where a plain projection suffices."""
     changed = np.flatnonzero(bone != found.bone)
     start, vector = skeleton.joints[skeleton.bones[bone[changed], 0]], skeleton.vectors[bone[changed]]
     along, distance = found.along.copy(), found.distance.copy()
@@ -100,25 +98,25 @@ def _relabelled(
     return replace(found, bone=bone, along=along, distance=distance)
 
 
-# Control lines: which triangles a line takes over, and where along it they belong (7.1).
+# Control lines: which triangles a line moves, and their position along it (7.1).
 #
-# A line works like a bone, but only on what lies between its range planes, in its domain, and within a threshold of the
-# effective distance with penalty (eq. 6). The threshold is delta, as the paper has it, or the domain's own distance;
-# with delta the triangle is seen by the line. Lines that share an end meet in the bisecting plane, as bones do, so that
-# a second line can go on where a twist ends (figure 19). What no line takes over keeps its shape, or its bone.
+# A line works like a bone, but only on triangles between its range planes, in its domain, and within a threshold of the
+# effective distance with penalty (eq. 6). The threshold is delta, as in the paper, or the domain's own distance; with
+# delta the triangle is visible from the line. Lines that share an end meet in the bisecting plane, as bones do, so that
+# a second line can continue where a twist ends (figure 19). All other triangles keep their shape, or their bone.
 #
 #     line(t) = argmin over lines l with t in range and domain of  d_eff(t, l) + n(t, l) delta, where that is small
 #     enough
 #
 # Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Simplex Transformations", 2008, 7.1.
-# Differs from the paper: of its two ways to limit a line, threshold and domain, both may be used at once. A domain that
-# lists triangles is taken as it is: neither range planes nor the threshold cut it.
+# Differs from the paper: both of its limits of a line, threshold and domain, may be used together. A domain that lists
+# triangles is used unchanged: neither range planes nor the threshold reduce it.
 
 
 def control_by_lines(
     vertices: Float64, faces: Int32, lines: tuple[ControlLine, ...], options: SegmentOptions
 ) -> tuple[Int32, Float64]:
-    """(t,) the line that moves each triangle, -1 for none, and (t,) its place along the line, 0 … 1."""
+    """(t,) the line that moves each triangle, -1 for none, and (t,) its position along the line, 0 … 1."""
     sticks = lines_as_sticks(lines, vertices, options)
     ends = sticks.joints[sticks.bones]
     mesh, tree = make_unit_mesh(vertices, faces, sticks, options.dimension)
@@ -158,7 +156,7 @@ def lines_as_sticks(lines: tuple[ControlLine, ...], vertices: Float64, options: 
 
 
 def _in_domain(centers: Float64, number: Int32, line: ControlLine, ends: Float64) -> NDArray[np.bool_]:
-    """(t,) which triangles, by their centres and numbers, the line with its ends (2,3) may move at all."""
+    """(t,) whether the line with its ends (2,3) may move a triangle, by centres and numbers."""
     domain = line.domain
     allowed = np.ones(len(centers), bool)
     if domain.triangles is not None:
@@ -180,7 +178,7 @@ IN_PLANE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """Transforms and twists of all groups: the bones, the lines, and last what nothing controls."""
+    """Transforms and twists of all groups: the bones, the lines, and last uncontrolled triangles."""
 
     transforms: Float64  # (f,g,3,4)
     ends: Float64  # (f,g,2,3) posed, the axis of the twist
@@ -190,7 +188,7 @@ class Motion:
 def motion_of(
     track: PoseTrack, skeleton: StickSkeleton | None, points: Float64, *, dimension: Dimension, options: BoneOptions
 ) -> Motion:
-    """What the track asks of a mesh with the rest vertices `points` (u,3)."""
+    """The motion of all groups in a track, for a mesh with rest vertices `points` (u,3)."""
     if dimension == 2:
         _check_plane(track, bounding_diagonal(points))
         ends = at_height(track.lines.ends, points)
@@ -211,7 +209,7 @@ def motion_of(
 
 
 def at_height(places: Float64, points: Float64) -> Float64:
-    """The places in the plane of a flat mesh."""
+    """The positions moved to the plane of a flat mesh."""
     out = places.copy()
     out[..., 2] = points[0, 2]
     return out
@@ -236,18 +234,18 @@ def _of_lines(track: PoseTrack, points: Float64, dimension: Dimension, options: 
 
 
 def _check_plane(track: PoseTrack, size: float) -> None:
-    """Refuse poses that take a drawing out of its plane."""
+    """Reject poses that move a flat mesh out of its plane."""
     away = np.ptp(track.joints[:, :, 2], axis=1) > IN_PLANE * size if track.joints.shape[1] else np.zeros(1, bool)
     if away.any():
         raise GeometryError(
             f"pose {int(away.argmax())}: leaves the plane of a flat mesh; choose dimension 3 to bend it in space"
         )
     if track.lines.twist.any() or (track.twist is not None and track.twist.any()):
-        raise GeometryError("pose: twists a flat mesh; choose dimension 3 to turn it out of its plane")
+        raise GeometryError("pose: twists a flat mesh; choose dimension 3 to rotate it out of its plane")
 
 
 def _check_lines(lines: tuple[ControlLine, ...], rest: Float64, ends: Float64) -> None:
-    """Refuse lines (l,2,3) that a pose (f,l,2,3) gives no direction."""
+    """Reject lines (l,2,3) that have no direction in a pose (f,l,2,3)."""
     length = np.linalg.norm(rest[:, 1] - rest[:, 0], axis=1)
     short = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2) <= SHORTEST * length
     if short.any():
@@ -255,13 +253,13 @@ def _check_lines(lines: tuple[ControlLine, ...], rest: Float64, ends: Float64) -
         raise GeometryError(f"pose {f}: line '{lines[i].name}' has no length; move one of its ends")
 
 
-# Twist axes: the turn about a posed bone grows linearly from one end to the other (7.2).
+# Twist axes: the rotation about a posed bone grows linearly from one end to the other (7.2).
 #
 #     z~ = W~ (w~ - A2) + A2,    M~ = W~ S~ R~                         (eq. 20 to 22)
-#     W~ = the turn by (1 - s) gamma_A + s gamma_B about B2 - A2
+#     W~ = the rotation by (1 - s) gamma_A + s gamma_B about B2 - A2
 #
-# where s is the place of a triangle along its bone, the foot of its effective line. The paper has gamma_A = 0; equal
-# angles turn everything by the same amount, as the head of its figure 19.
+# where s is the position of a triangle along its bone, the foot of its effective line. The paper has gamma_A = 0; equal
+# angles rotate everything by the same amount, as the head of its figure 19.
 #
 # Based on: Yan, Hu, Martin, Yang 2008, section 7.2.
 

@@ -1,6 +1,6 @@
-"""Options of posing by a skeleton, from what a triangle follows to how a bone turns.
+"""Options of posing by a skeleton: segmentation, boundaries, energy and bone rotations.
 
-Circumstance that `needs` speak of: `skeleton` (there is one, besides control lines and pins).
+Circumstance in `needs`: `skeleton` (there is one, besides control lines and pins).
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ Turns = Literal["passed-on", "least"]
 BoundaryMode = Literal["none", "sharp", "all"]
 SegmentMethod = Literal["blocks", "traverse", "plain"]
 
-_BONES = need(skeleton=True, says="is about bones, and there is no skeleton; omit it")
-_SOLVED = need(method="simplex", says="is about the simplex method; ssd only blends bones")
+_BONES = need(skeleton=True, says="applies to bones, but there is no skeleton; omit it")
+_SOLVED = need(method="simplex", says="applies to the simplex method; ssd only blends bones")
 
 
 @dataclass(frozen=True, slots=True)
 class BoneOptions:
     """How bones follow their joints."""
 
-    stretch: Stretch = option(  # a longer bone: lengthens what it carries, scales it as a whole, or does neither
+    stretch: Stretch = option(
         "along",
-        help="What a longer bone does to its part of the mesh.",
+        help="Effect of a longer bone on its part of the mesh: stretch along the bone, scale uniformly, or none.",
         flags=("--stretch",),
         needs=(_BONES,),
     )
     turns: Turns = option(  # from the root outward, or the paper's least rotation
         "passed-on",
-        help="Turn of a bone about itself where the pose does not tell it; 'least' is the paper's.",
+        help="Rotation of bones about their own axes if the pose has none: from the parent, or the paper's 'least'.",
         flags=("--turns",),
         needs=(_BONES,),
     )
@@ -60,31 +60,33 @@ class BoneOptions:
 class BoundaryOptions:
     """How boundaries between segments are cut."""
 
-    mode: BoundaryMode = option(  # sharp: only where there is a crease to cut along; all: every boundary
+    mode: BoundaryMode = option(  # sharp: only boundaries near a crease; all: every boundary
         "sharp",
-        help="Which borders between segments are moved to creases by graph cut.",
+        help="Boundaries between segments that are moved to creases by graph cuts.",
         flags=("--boundary",),
         needs=(_BONES,),
     )
     width: float = option(  # paths count from centre to centre of triangles: about a fifth longer than straight ones
         1.25,
-        help="Of the band on each side, over the radius of the boundary.",
+        help="Width of the band on each side, over the radius of the boundary.",
         minimum=0,
         maximum=10,
     )
-    keep: float = option(0.5, help="Part of a segment's area that no cut may take away.", minimum=0, maximum=1)
+    keep: float = option(0.5, help="Fraction of a segment's area that no cut may remove.", minimum=0, maximum=1)
     convex: float = option(0.2, help="eta of convex edges.", minimum=0, maximum=1)
     stay: float = option(
         0.5,
-        help="How much more a cut costs at the rim of the band than at the old boundary.",
+        help="Additional cost of a cut at the rim of the band, relative to the old boundary.",
         minimum=0,
         maximum=100,
     )
-    sharp_angles: tuple[float, float] = (25.0, 60.0)  # degrees; creases turn by at least the first, at most the second
+    sharp_angles: tuple[float, float] = (25.0, 60.0)  # degrees; limits of the crease angle
     sharp_factor: float = option(
-        3.0, help="Creases between those turn by this many times the mesh's typical angle.", minimum=0, maximum=100
+        3.0, help="Crease angle between those limits, over the typical angle of the mesh.", minimum=0, maximum=100
     )
-    sharp_share: float = option(0.5, help="Of the cut's length that must lie on creases.", minimum=0, maximum=1)
+    sharp_share: float = option(
+        0.5, help="Fraction of the length of a cut that must be on creases.", minimum=0, maximum=1
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -94,11 +96,11 @@ class BoundaryOptions:
 
 @dataclass(frozen=True, slots=True)
 class SegmentOptions:
-    """How triangles find their bones."""
+    """How triangles are assigned to bones."""
 
     method: SegmentMethod = option(  # traverse: 4.2; blocks and plain always agree
         "blocks",
-        help="'blocks' and 'plain' give the same; 'traverse' is the paper's, and may miss a bone.",
+        help="'blocks' and 'plain' have the same result; 'traverse' is the paper's method, which may miss a bone.",
         flags=("--segmentation",),
         needs=(_BONES,),
     )
@@ -106,7 +108,11 @@ class SegmentOptions:
         1.0, help="delta of eq. 6, over the diameter of the mesh.", minimum=1e-6, maximum=1e6, unit="diameters"
     )
     threshold: float = option(  # with penalty
-        1.0, help="A triangle nearer than this is seen.", minimum=1e-6, maximum=1e6, unit="diameters"
+        1.0,
+        help="A triangle nearer than this to a bone is visible from it.",
+        minimum=1e-6,
+        maximum=1e6,
+        unit="diameters",
     )
     islands: bool = True  # join islands to the segments around them
     dimension: Literal["auto", 2, 3] = option("auto", help="auto: 2 where mesh and skeleton each have one z.")
@@ -117,7 +123,7 @@ class SegmentOptions:
 
 @dataclass(frozen=True, slots=True)
 class GroupOptions:
-    """How triangles find what moves them."""
+    """How triangles are assigned to bones and control lines."""
 
     segment: SegmentOptions = field(default_factory=SegmentOptions)
     boundary: BoundaryOptions = field(default_factory=lambda: BoundaryOptions(mode="none"))  # as the paper: on request
@@ -125,23 +131,23 @@ class GroupOptions:
 
 @dataclass(frozen=True, slots=True)
 class EnergyOptions:
-    """What a pose is asked for."""
+    """The energy that a pose minimises."""
 
-    translation: bool = option(  # the T term of eq. 15; without it eq. 19, which holds one vertex of each piece
+    translation: bool = option(  # the T term of eq. 15; without it eq. 19, which fixes one vertex of each piece
         True,
-        help="Leave the translation term out and hold one vertex (eq. 19).",
+        help="Omit the translation term and fix one vertex (eq. 19).",
         flags=("--no-translation",),
         needs=(_SOLVED,),
     )
     follow: float = option(  # over alpha
         10.0,
-        help="How strongly the mesh stays with the skeleton; 0 is the paper's energy.",
+        help="Weight of keeping the mesh near the skeleton; 0 is the paper's energy.",
         flags=("--follow",),
         minimum=0,
         maximum=1e6,
         needs=(_SOLVED, need(translation=True, says="is part of the translation term; omit --no-translation")),
     )
-    follow_lines: float = option(  # which may only shift and so have nothing else to pull by
+    follow_lines: float = option(  # which may only translate, so no other term applies
         100.0,
         help="The same for control lines.",
         minimum=0,

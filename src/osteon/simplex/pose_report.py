@@ -1,4 +1,4 @@
-"""What a poser and its poses say about themselves: segments, distortion, flipped triangles, times."""
+"""Reports on a poser and its poses: segments, distortion and flipped triangles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from osteon.simplex.poser import Poser
 
 __all__ = ["describe_poser", "describe_poses"]
 
-#: Poses that are measured at most; of longer tracks, evenly spread ones.
+#: Largest number of poses that are measured; of longer tracks, evenly spaced ones.
 MOST = 48
 
 
@@ -55,7 +55,7 @@ def _describe_segments(poser: Poser) -> dict[str, dict[str, float]]:
 
 
 def describe_poses(poser: Poser, track: PoseTrack, posed: Float64) -> dict[str, Any]:
-    """The worst of all poses (of long tracks, of some): flipped triangles, and distortion as in figure 9."""
+    """The worst of all measured poses: flipped triangles, and distortion as in figure 9."""
     chosen = np.unique(np.linspace(0, track.n_frames - 1, min(MOST, track.n_frames)).round().astype(int)).tolist()
     first = np.zeros(len(poser.points), np.int64)
     first[poser.point_of[::-1]] = np.arange(len(poser.point_of))[::-1]

@@ -1,10 +1,10 @@
-"""A mesh and a skeleton, ready for poses: which triangle follows which bone, and the system factored once.
+"""A mesh and a skeleton prepared for posing: segmented triangles, and the linear system factored once.
 
-The flow of the paper in one place. Once: segment (4.1, 4.2), cut boundaries (4.3), control lines (7.1), factor (6).
+The steps of the paper in order. Once: segment (4.1, 4.2), cut boundaries (4.3), control lines (7.1), factor (6).
 For each pose: bone transforms (5), twists (7.2), back substitution (6), pins (8).
 
-    vertices that a file stores twice (at texture seams) are one here, so that no crack opens between them
-    vertices that no triangle with an area holds go along with the nearest ones that have one (isolated_vertices.py)
+    vertices that a file stores twice (at texture seams) are merged, so that no crack opens between them
+    isolated vertices, of no triangle with an area, move with the nearest others (find_isolated_vertices)
 
 Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Simplex Transformations", 2008.
 
@@ -80,9 +80,9 @@ DEFAULT_POSER = PoserOptions()
 
 @dataclass(frozen=True, slots=True)
 class Poser:
-    """A mesh that can be posed."""
+    """A mesh prepared for posing."""
 
-    points: Float64  # (u,3) rest vertices, each place once
+    points: Float64  # (u,3) merged rest vertices
     faces: Int32  # (t,3) of points
     point_of: Int32  # (v,) the point of each vertex of the mesh
     skeleton: StickSkeleton | None
@@ -93,7 +93,7 @@ class Poser:
     groups: Groups
     solver: SimplexSolver | None  # None for ssd
     weights: Float64 | None  # (u,b) for ssd
-    isolated: IsolatedVertices | None  # points that no triangle with an area holds
+    isolated: IsolatedVertices | None  # points of no triangle with an area
     seconds: dict[str, float]  # tree, segmentation, cholesky
 
     @staticmethod
@@ -148,7 +148,7 @@ class Poser:
         return base.with_lines(lines, progress=progress)
 
     def with_lines(self, lines: tuple[ControlLine, ...], *, progress: Progress | None = None) -> Poser:
-        """The same mesh and skeleton with these control lines instead; segments are kept, the system is factored."""
+        """The same mesh and skeleton with other control lines; segments are kept, the system is factored again."""
         lines = tuple(lines)
         if lines == self.lines and (self.solver is not None or self.weights is not None):
             return self

@@ -27,7 +27,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_everything_is_written(run, walk):
     done = run("compare", walk, "--train", 4, "--bones", 3, "-o", "page.html", "--json", "found.json")
     assert done.returncode == 0, done.stderr
-    for words in ("unseen poses", "training poses", "ssd", "dqs", "numbers a vertex", "10 distinct", "page.html"):
+    for words in ("unseen poses", "training poses", "ssd", "dqs", "numbers/vertex", "10 distinct", "page.html"):
         assert words in done.stdout
     assert "10 of 20 frames repeat poses and took no part" in done.stdout
     page = (run.folder / "page.html").read_text(encoding="utf-8")

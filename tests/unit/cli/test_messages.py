@@ -101,7 +101,7 @@ def test_a_sequence_given_as_a_model(run_here: Run, tmp_path: Path) -> None:
     sequence = bake_cylinder(2).sequence
     np.savez(tmp_path / "my walk.npz", frames=sequence.frames, faces=sequence.faces)
     line = refusal(run_here, "play", tmp_path / "my walk.npz", "-o", "out.npz")
-    assert "is no skinned model" in line
+    assert "is not a skinned model" in line
     assert shlex.split(line.partition("make one with: ")[2])[:3] == ["osteon", "skin", str(tmp_path / "my walk.npz")]
 
 

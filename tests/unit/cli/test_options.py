@@ -95,7 +95,7 @@ def test_every_option_has_its_flag_in_the_help():
         ("--rig r.glb --bones 3", "--bones: a rig has its own number"),
         ("--rig r.glb --holdout 3", "--holdout: not available with a rig"),
         ("--rig r.glb --preset paper", "--preset paper: finds its own bones"),
-        ("--max-error 1 --rig r.glb", "--rig: brings its own bones"),
+        ("--max-error 1 --rig r.glb", "--rig: has its own bones"),
         ("--max-error 1 --rank 0", "--rank: a bound finds the rank"),
         ("--quantize", "--quantize: only glTF"),
         ("--compress", "--compress: only glTF"),
@@ -126,7 +126,7 @@ def test_a_rig_that_brings_its_motion(run_here):
         call = ("skin", "limb.npz", "--rig", "rig.npz", *flags.split(), "-o", "out.npz")
         refused(run_here, *call, says=f"{flags.split()[0]}: the rig defines the motion of every frame")
     call = ("skin", "limb.npz", "--rig", "rig.npz", "--rest", 0, "-o", "out.npz")
-    refused(run_here, *call, says="--rest: the rig tells the rest pose")
+    refused(run_here, *call, says="--rest: the rig has the rest pose")
 
 
 def test_inputs_that_do_not_use_what_is_said_of_them(run_here):
@@ -151,13 +151,13 @@ def test_clips_of_a_model_that_holds_frames(run_here):
     ("flags", "says"),
     [
         ("arm.tgf --frame 0", "--frame: needs --picture"),
-        ("arm.tgf --method ssd --follow 10", "--follow: is about the simplex method"),
-        ("arm.tgf --method ssd --no-translation", "--no-translation: is about the simplex method"),
+        ("arm.tgf --method ssd --follow 10", "--follow: applies to the simplex method"),
+        ("arm.tgf --method ssd --no-translation", "--no-translation: applies to the simplex method"),
         ("arm.tgf --no-translation --follow 3", "--follow: is part of the translation term"),
-        ("none --stretch none", "--stretch: is about bones"),
-        ("none --turns least", "--turns: is about bones"),
-        ("none --boundary all", "--boundary: is about bones"),
-        ("none --segmentation plain", "--segmentation: is about bones"),
+        ("none --stretch none", "--stretch: applies to bones"),
+        ("none --turns least", "--turns: applies to bones"),
+        ("none --boundary all", "--boundary: applies to bones"),
+        ("none --segmentation plain", "--segmentation: applies to bones"),
         ("none --picture a.png", "--picture: draws a skeleton"),
     ],
 )
@@ -169,7 +169,16 @@ def test_poses(run_here, flags, says):
 def test_other_commands(run_here):
     refused(run_here, "demo", "figure", "--bones", 32, says="--bones: figure is posed, not skinned")
     refused(run_here, "demo", "cartoon", "--threads", 1, says="--threads: cartoon is posed")
-    refused(run_here, "play", "nowhere.glb", "-o", "out.npz", "--format", "obj", says="--format: of frames in a folder")
+    refused(
+        run_here,
+        "play",
+        "nowhere.glb",
+        "-o",
+        "out.npz",
+        "--format",
+        "obj",
+        says="--format: sets the format of frames in a folder",
+    )
 
 
 def test_tables_are_current():

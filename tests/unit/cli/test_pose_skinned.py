@@ -97,7 +97,7 @@ def test_corrections_are_left_out_with_a_note(run, model):
     save_model(corrected, run.folder / "soft.npz")
     done = run("pose", "soft.npz", "bend.json", "-o", "bent.obj")
     assert done.returncode == 0, done.stderr
-    assert "note: its corrections belong to the frames that it came with" in done.stdout
+    assert "note: its corrections belong to the frames of the file" in done.stdout
     assert_same_points(load_sequence(run.folder / "bent.obj").frames, expected(run, model, "bend.json"))
 
 

@@ -23,7 +23,7 @@ def tube(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_skeleton_is_written_and_told(run, tube):
     done = run("rig", tube, "-o", "tube.glb", "-o", "tube.npz", "--json", "found.json")
     assert done.returncode == 0, done.stderr
-    for words in ("3 joints in one tree", "if each kept its own motion", "tube.glb", "plays in"):
+    for words in ("3 joints in one tree", "if each has its own motion", "tube.glb", "plays in"):
         assert words in done.stdout
     told = json.loads((run.folder / "found.json").read_text())
     skeleton = told["skeleton"]

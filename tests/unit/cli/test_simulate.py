@@ -71,7 +71,7 @@ def test_a_sweep_with_limits_and_a_guess(run):
     assert listed.returncode == 0, listed.stderr
     assert load_pose_set(run.folder / "more").names == poses.names
     guessed = run("simulate", "bar.obj", "bar.tgf", "-o", "guess", "--sweep", "--each", "1", "--validate", "0", *SMALL)
-    assert "is a guess" in guessed.stdout
+    assert "are a guess" in guessed.stdout
     both = tuple(f"joint1_bend{bend:+d}_sway{sway:+d}" for bend in (20, 40) for sway in (-40, 40))
     assert load_pose_set(run.folder / "guess").names == ("joint1_bend_+40", "joint1_sway_+40", *both)
 

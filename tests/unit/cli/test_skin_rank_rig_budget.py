@@ -126,7 +126,7 @@ def test_several_outputs_at_once(run, cloth):
 def test_the_table_speaks_of_the_rank(run, cloth):
     done = run("skin", cloth, "--bones", 3, "--rank", 2, "-o", "out.npz")
     assert done.returncode == 0, done.stderr
-    assert "cut to rank 0" in done.stdout
+    assert "truncated to rank 0" in done.stdout
 
 
 def test_a_page_beside_the_model(run, cloth):

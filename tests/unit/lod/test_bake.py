@@ -8,6 +8,7 @@ import pytest
 from osteon.core.character import Skin
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.pose import displaced_rest, pose_frames, pose_points
+from osteon.lod import bake
 from osteon.lod.bake import bake_level
 from osteon.lod.bone_order import pose_at_count
 from osteon.lod.fit_progressive import fit_progressive
@@ -101,3 +102,14 @@ def test_dual_quaternions_stay_such():
     source = pose_frames(model)
     level = level_frames(model, order, 4)
     assert rms(pose_frames(baked), source) <= 1.3 * rms(level, source) + 2e-3 * model.diagonal
+
+
+def test_the_rest_pose_is_fitted(monkeypatch):
+    """The fitted rest pose plays the level more closely than the blended one, at which a large weight holds it."""
+    model = make_jointed(1, JointedOptions(joints=6, influences=3))
+    order = fit_progressive(model).skin.all_clips
+    fitted = [bake_level(model, order, bones) for bones in (2, 3, 4)]
+    monkeypatch.setattr(bake, "HELD", 1e9)
+    for bones, found in zip((2, 3, 4), fitted, strict=True):
+        level, blended = level_frames(model, order, bones), bake_level(model, order, bones)
+        assert rms(pose_frames(found), level) < 0.8 * rms(pose_frames(blended), level)

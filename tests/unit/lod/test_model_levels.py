@@ -115,11 +115,11 @@ def test_arrays_that_lie_are_refused(levels):
 
 def test_levels_of_another_model_are_refused(levels):
     other = make_jointed(1, JointedOptions(joints=4, vertices=40))
-    with pytest.raises(GeometryError, match="the model has 4 bones, 1 clips"):
+    with pytest.raises(GeometryError, match="but the model has 4 bones, 1 clips"):
         ModelLevels(other, levels.skin, levels.levels)
-    with pytest.raises(GeometryError, match="name mesh 5"):
+    with pytest.raises(GeometryError, match="refer to mesh 5"):
         replace(levels, levels=(Level(1, 1, 5, 10),))
-    with pytest.raises(GeometryError, match="more than there are"):
+    with pytest.raises(GeometryError, match="exceed those of the model"):
         replace(levels, levels=(Level(99, 1, 0, 10),))
     with pytest.raises(GeometryError, match="level"):
         Level(1, 0, 0, 10)

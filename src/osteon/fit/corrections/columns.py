@@ -124,8 +124,7 @@ def corrected_points(points: Float64, columns: ColumnFit, vertices: slice | Int6
     rest: Float64 = points[vertices, None, :3]
     if columns.rank == 0:
         return rest
-    moved: Float64 = rest + np.matmul(columns.coefficients, columns.basis[vertices])
-    return moved
+    return np.asarray(rest + np.matmul(columns.coefficients, columns.basis[vertices]))
 
 
 def blends_and_residue(

@@ -98,8 +98,7 @@ class _System:
     def zero(self, vertices: Int64) -> Float64:
         bones = self.bones[vertices]
         moved = np.einsum("nkmj,nj->nkm", self.linear[bones], self.points[vertices, :3]) + self.shifts[bones]
-        out: Float64 = moved.mean(axis=1)[:, None]
-        return out
+        return np.asarray(moved.mean(axis=1)[:, None])
 
     def deformer(self, weights: Float64 | None, coefficients: Float64) -> Deformer:
         n_slots = self.bones.shape[1]

@@ -120,18 +120,15 @@ class _System:
     def _entries(self, vertices: Int64) -> Float64:
         """(n,k,f,3,4) N_kij p~_j."""
         found = self.matrices[self.reference[vertices, None], self.bones[vertices]]
-        out: Float64 = found * self.places[vertices, None, None, None]
-        return out
+        return np.asarray(found * self.places[vertices, None, None, None])
 
     def local(self, vertices: Int64, positions: Float64) -> Float64:
         frames = self.frame_from_world[self.reference[vertices]]
         moved = np.einsum("nfij,nfj->nif", frames[..., :3], positions + self.centers)
-        out: Float64 = moved + frames[..., 3].swapaxes(1, 2)
-        return out
+        return np.asarray(moved + frames[..., 3].swapaxes(1, 2))
 
     def zero(self, vertices: Int64) -> Float64:
-        out: Float64 = np.einsum("nkfii->nif", self._entries(vertices)[..., :3]) / self.bones.shape[1]
-        return out
+        return np.asarray(np.einsum("nkfii->nif", self._entries(vertices)[..., :3]) / self.bones.shape[1])
 
     def deformer(self, weights: Float64 | None, coefficients: Float64) -> Deformer:
         n_vertices, n_slots = self.bones.shape

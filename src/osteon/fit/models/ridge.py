@@ -104,8 +104,7 @@ class RidgePath:
 
 def _times(matrices: Float64, vectors: Float64) -> Float64:
     """(n,a) of matrices (n,a,b) and vectors (n,b)."""
-    out: Float64 = np.matmul(matrices, vectors[..., None])[..., 0]
-    return out
+    return np.asarray(np.matmul(matrices, vectors[..., None])[..., 0])
 
 
 def _solve(matrices: Float64, vectors: Float64) -> Float64:

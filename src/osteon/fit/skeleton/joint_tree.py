@@ -73,8 +73,7 @@ def joint_costs(pairs: PairJoints, diagonal: float) -> Float64:
     """(n,) cost of each pair as a joint, in diagonals."""
     lengths = pairs.residuals + OFFSET * pairs.offsets() + GAP * pairs.gaps
     together = np.where(pairs.shared > 0, FEW / (1 + 2 * pairs.shared), APART)
-    out: Float64 = lengths / diagonal + together
-    return out
+    return np.asarray(lengths / diagonal + together)
 
 
 def _middle(spanning: coo_array, masses: Float64) -> int:
@@ -126,8 +125,7 @@ def mirror_tree(tree: JointTree, partner: dict[int, int], plane: MirrorPlane) ->
 
 
 def _mirrored(plane: MirrorPlane, point: Float64) -> Float64:
-    out: Float64 = plane.mirrored(point[None])[0]
-    return out
+    return np.asarray(plane.mirrored(point[None])[0])
 
 
 def _shared_parents(tree: JointTree, partner: dict[int, int]) -> np.ndarray:
@@ -218,8 +216,7 @@ def _tip(joint: Float64, parent: int, joints: Float64, points: Float64, weights:
     reach = (points - joint) @ along
     order = np.argsort(reach)
     farthest = float(reach[order[np.searchsorted(np.cumsum(weights[order]), END * total).clip(max=len(order) - 1)]])
-    out: Float64 = joint + max(farthest, shortest) * along
-    return out
+    return np.asarray(joint + max(farthest, shortest) * along)
 
 
 def _across(b: int, parents: Int64, rotations: Float64, along: Float64) -> Float64:
@@ -240,5 +237,4 @@ def _across(b: int, parents: Int64, rotations: Float64, along: Float64) -> Float
         axis = np.eye(3)[np.abs(along).argmin()]
     axis = axis - along * (axis @ along)
     axis /= np.linalg.norm(axis)
-    out: Float64 = axis if axis[np.abs(axis).argmax()] > 0 else -axis
-    return out
+    return np.asarray(axis if axis[np.abs(axis).argmax()] > 0 else -axis)

@@ -55,8 +55,7 @@ class PairJoints:
 
     def offsets(self) -> Float64:
         """(n,) distance of each joint from its boundary."""
-        out: Float64 = np.linalg.norm(self.places - self.boundaries, axis=1)
-        return out
+        return np.asarray(np.linalg.norm(self.places - self.boundaries, axis=1))
 
 
 def measure_pairs(points: Float64, transforms: Float64, weights: Float64, *, distant: bool = True) -> PairJoints:
@@ -133,5 +132,4 @@ def _widest(relative: Float64, spreads: Float64) -> Float64:
     own = (weighed * flat).sum(axis=2)
     chords = own[:, :, None] + own[:, None, chosen] - 2 * weighed @ np.swapaxes(flat[:, chosen], 1, 2)
     half = np.sqrt(np.clip(chords.max(axis=(1, 2), initial=0.0), 0, 4)) / 2
-    degrees: Float64 = 2 * np.degrees(np.arcsin(np.minimum(half, 1)))
-    return degrees
+    return np.asarray(2 * np.degrees(np.arcsin(np.minimum(half, 1))))

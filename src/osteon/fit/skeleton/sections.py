@@ -163,15 +163,13 @@ def _differences(problem: FitProblem, transforms: Float64, weights: Float64, pai
     small = np.where(mass[a] <= mass[b], a, b)
     apart = transforms[:, a] - transforms[:, b]
     squared = np.einsum("fnij,njk,fnik->n", apart, moments[small], apart, optimize=True)
-    out: Float64 = np.sqrt(np.maximum(squared, 0) / np.maximum(mass[small], 1e-12) / len(transforms))
-    return out
+    return np.asarray(np.sqrt(np.maximum(squared, 0) / np.maximum(mass[small], 1e-12) / len(transforms)))
 
 
 def _costs(problem: FitProblem, transforms: Float64, influences: Influences, weights: Float64) -> Float64:
     """(b,) upper bound of the RMS growth of the error of each section's vertices without it."""
     growth = np.maximum(removal_costs(problem, transforms, influences, 1), 0)
-    out: Float64 = np.sqrt(growth / np.maximum(weights.sum(axis=0), 1e-12) / problem.n_frames)
-    return out
+    return np.asarray(np.sqrt(growth / np.maximum(weights.sum(axis=0), 1e-12) / problem.n_frames))
 
 
 def _close(weights: Float64, pairs: PairJoints) -> np.ndarray:

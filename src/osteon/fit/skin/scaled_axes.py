@@ -225,5 +225,4 @@ def _turned(axes: Float64, w: Float64) -> Float64:
     angle = math.sqrt(x * x + y * y + z * z)
     W = np.array([[0.0, x, y], [-x, 0.0, z], [-y, -z, 0.0]])
     once = W @ axes
-    out: Float64 = axes + math.sin(angle) / angle * once + (1 - math.cos(angle)) / angle**2 * (W @ once)
-    return out
+    return np.asarray(axes + math.sin(angle) / angle * once + (1 - math.cos(angle)) / angle**2 * (W @ once))

@@ -172,8 +172,7 @@ def _moments(zz: Float64) -> Float64:
     n_bones = len(zz) // 4
     blocks = zz.reshape(n_bones, 4, n_bones, 4)[np.arange(n_bones), :, np.arange(n_bones)]
     mass = np.maximum(blocks[:, 3, 3], 1e-300)[:, None, None]
-    moments: Float64 = blocks[:, :3, :3] - blocks[:, :3, 3:] * blocks[:, 3:, :3] / mass
-    return moments
+    return np.asarray(blocks[:, :3, :3] - blocks[:, :3, 3:] * blocks[:, 3:, :3] / mass)
 
 
 def sweep_scaled(

@@ -104,8 +104,7 @@ def _spreads(zz: Float64) -> Float64:
     mass = np.maximum(blocks[:, 3, 3], 1e-300)
     about_center = np.trace(blocks[:, :3, :3], axis1=1, axis2=2) - (blocks[:, 3, :3] ** 2).sum(axis=1) / mass
     # A tiny part of the mass keeps bones with one vertex solvable.
-    spreads: Float64 = np.maximum(about_center, 0) / 3 + SMALLEST_SPREAD * mass
-    return spreads
+    return np.asarray(np.maximum(about_center, 0) / 3 + SMALLEST_SPREAD * mass)
 
 
 def bone_pull(zz: Float64, stiffness: float) -> Float64:
@@ -125,8 +124,7 @@ def _solve_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64
 
 def solve_frame_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64) -> Float64:
     """Transforms (b,3,4) of one frame from its own Z'Z (4b,4b) and Z'X (4b,3)."""
-    solved: Float64 = _solve_flexible(zz, zx, transforms[None], pull)[0]
-    return solved
+    return np.asarray(_solve_flexible(zz, zx, transforms[None], pull)[0])
 
 
 def solve_frame_rigid(zz: Float64, zx: Float64, transforms: Float64, sweeps: int = 3) -> None:

@@ -30,7 +30,7 @@ METADATA_VERSION = 1
 
 
 def write_alembic(path: Path, sequence: MeshSequence) -> None:
-    """All of a sequence; `read_alembic` gives the same back."""
+    """All of a sequence; `read_alembic` returns the same."""
     library = load_extra("alembic3d", "alembic", path)
     _check_space(path, sequence)
     title = f"Osteon {__version__}"

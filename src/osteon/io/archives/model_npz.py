@@ -51,7 +51,7 @@ BASIS_ARRAYS = ("basis", "normal_basis")
 
 
 def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
-    """All of `model`; `read_npz_model` gives the same back."""
+    """All of `model`; `read_npz_model` returns the same."""
     from osteon.io.metadata.baked import without_normals  # compiled kernels: only where a model is written
 
     write_packed(path, *pack_model(model if options.normals else without_normals(model)), options)
@@ -149,7 +149,7 @@ _OF_MESH = ("name", "primitive_names")
 
 
 def write_npz_levels(path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels) -> None:
-    """All of a model and its levels; `read_npz_levels` gives the levels back, `read_npz_model` the model."""
+    """All of a model and its levels; `read_npz_levels` returns the levels, `read_npz_model` the model."""
     levels.check_fit(model)
     from osteon.io.metadata.baked import position_ranks, without_normals
 

@@ -125,7 +125,7 @@ def _clips(archive: Archive, request: ReadRequest, stored: list[dict[str, object
 
 
 def write_npz(path: Path, sequence: MeshSequence) -> None:
-    """All of a sequence; `read_npz` gives the same back."""
+    """All of a sequence; `read_npz` returns the same."""
     arrays, header = pack_asset(sequence.asset)
     header |= {"name": sequence.name, "clips": pack_clips(sequence.clips)}
     arrays |= {"frames": sequence.frames, "faces": sequence.faces, "rest": sequence.rest}

@@ -39,7 +39,7 @@ def posed(scene: Any) -> np.ndarray:
 
 
 def rest_pose(scene: Any) -> np.ndarray:
-    """(v,3) where each mesh was bound to its bones, or where its node stands."""
+    """(v,3) where each mesh was bound to its bones, or where its node is."""
     return np.concatenate([moved(rest_place(node, mesh), floats(mesh.vertices)) for node, mesh in shown(scene)])
 
 

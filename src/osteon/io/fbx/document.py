@@ -184,7 +184,7 @@ def _influences(own: Arrays, vertices: np.ndarray, buffer: BufferWriter) -> dict
 
 
 def _animation(number: int, name: str, arrays: Arrays, buffer: BufferWriter) -> JsonObject | None:
-    """Channels of all that moves or stands elsewhere than without animation."""
+    """Channels of all that moves or is elsewhere than without animation."""
     frames, still = arrays[f"clip_{number}"], arrays["places"]
     seconds = arrays[f"moments_{number}"] - arrays[f"moments_{number}"][0]
     times = buffer.add(seconds.astype(np.float32), "keys", bounds=True)

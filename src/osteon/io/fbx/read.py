@@ -165,7 +165,7 @@ def _outline(about: Answer, request: ReadRequest, source: Source) -> Outline:
 
 
 def _with_normals(mesh: Mesh, arrays: Arrays, fans: Fans) -> Mesh:
-    """The mesh with the normals of the file, where these stand on the surface of the rest pose."""
+    """The mesh with the normals of the file, where these are on the surface of the rest pose."""
     if "normals" not in arrays:
         return mesh
     by_corner = arrays["normals"][fans.corners]

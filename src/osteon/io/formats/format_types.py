@@ -26,13 +26,13 @@ __all__ = [
     "ClipFacts",
     "Extra",
     "FrameWriter",
+    "LazyFunction",
     "LevelFiles",
     "MeshFormat",
     "ModelFormat",
     "Outline",
     "SequenceFormat",
     "SkeletonFormat",
-    "WhenCalled",
     "check_extra",
     "find_extra",
     "load_extra",
@@ -40,7 +40,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class WhenCalled:
+class LazyFunction:
     """A function whose module is imported when it is first called: a run pays for the formats that it uses."""
 
     module: str

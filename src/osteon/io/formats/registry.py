@@ -14,7 +14,7 @@ from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.plugins import find_plugins, load_plugin, package_of
 from osteon.io.archives.model_npz import NPZ_MODEL
 from osteon.io.archives.sequences import NPY, NPZ
-from osteon.io.formats.format_types import Extra, MeshFormat, ModelFormat, SequenceFormat, WhenCalled
+from osteon.io.formats.format_types import Extra, LazyFunction, MeshFormat, ModelFormat, SequenceFormat
 from osteon.io.gltf.formats import GLTF, GLTF_MODELS
 from osteon.io.load.source import PathLike
 from osteon.io.meshes.medit import MEDIT
@@ -40,8 +40,8 @@ Entry = TypeVar("Entry", bound=AnyFormat)
 ALEMBIC = SequenceFormat(
     ".abc",
     "Alembic",
-    WhenCalled("osteon.io.alembic.read", "read_alembic"),
-    WhenCalled("osteon.io.alembic.write", "write_alembic"),
+    LazyFunction("osteon.io.alembic.read", "read_alembic"),
+    LazyFunction("osteon.io.alembic.write", "write_alembic"),
     Extra("alembic3d", "alembic"),
 )
 
@@ -49,8 +49,8 @@ ALEMBIC = SequenceFormat(
 FBX = SequenceFormat(
     ".fbx",
     "FBX",
-    WhenCalled("osteon.io.fbx.read", "read_fbx"),
-    outline=WhenCalled("osteon.io.fbx.read", "outline_fbx"),
+    LazyFunction("osteon.io.fbx.read", "read_fbx"),
+    outline=LazyFunction("osteon.io.fbx.read", "outline_fbx"),
 )
 
 _OWN: tuple[AnyFormat, ...] = (

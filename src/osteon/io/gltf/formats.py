@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from osteon.io.formats.format_types import LevelFiles, ModelFormat, SequenceFormat, WhenCalled
+from osteon.io.formats.format_types import LazyFunction, LevelFiles, ModelFormat, SequenceFormat
 
 __all__ = ["GLTF", "GLTF_MODELS", "GLTF_SUFFIXES"]
 
 _NAMES = {".glb": "binary glTF", ".gltf": "glTF"}
 GLTF_SUFFIXES = tuple(_NAMES)
 
-_READ = WhenCalled("osteon.io.gltf.read.model", "read_gltf_sequence")
-_HOLDS_MODEL = WhenCalled("osteon.io.gltf.read.model", "holds_gltf_model")
-_READ_MODEL = WhenCalled("osteon.io.gltf.read.model", "read_gltf_model")
-_WRITE_MODEL = WhenCalled("osteon.io.gltf.write.model", "write_gltf")
+_READ = LazyFunction("osteon.io.gltf.read.model", "read_gltf_sequence")
+_HOLDS_MODEL = LazyFunction("osteon.io.gltf.read.model", "holds_gltf_model")
+_READ_MODEL = LazyFunction("osteon.io.gltf.read.model", "read_gltf_model")
+_WRITE_MODEL = LazyFunction("osteon.io.gltf.write.model", "write_gltf")
 
-_LEVELS = LevelFiles(WhenCalled("osteon.io.gltf.read.model", "read_gltf_levels"), _WRITE_MODEL)
+_LEVELS = LevelFiles(LazyFunction("osteon.io.gltf.read.model", "read_gltf_levels"), _WRITE_MODEL)
 
 GLTF = tuple(SequenceFormat(suffix, name, _READ) for suffix, name in _NAMES.items())
 GLTF_MODELS = tuple(

@@ -1,7 +1,7 @@
 """What the caller named: which files, in which order, making which clips.
 
 - A folder, or a quoted pattern such as 'walk/*.obj', is one clip.
-- Mesh files named one by one are the frames of one clip for each folder they lie in, because a shell that expands
+- Mesh files named one by one are the frames of one clip for each folder they are in, because a shell that expands
   walk/*.obj names them one by one. In the order of a listing they are put in natural order (frame2 before frame10);
   in any other order they stay as given.
 - A file that holds an animation is its own clip or clips.

@@ -4,7 +4,7 @@ A file of a few kilobytes can unpack to terabytes, or name the same numbers a mi
 beyond the bytes that it was given is claimed here before it is made; the claims of a file add up. Refused is
 
 - what needs more memory than is free;
-- what was stored and unpacks to both more than 1 GiB and more than a hundred times what lies on the disk: positions
+- what was stored and unpacks to both more than 1 GiB and more than a hundred times what is on the disk: positions
   shrink to a tenth at best. Frames that are sampled from keys are not stored, and may be many more than that.
 
 A count that rows of a known size must follow (PLY, OFF, MEDIT, .npy, accessors, Ogawa) needs no claim: it is compared

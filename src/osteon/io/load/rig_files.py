@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.model import SkinnedModel
-from osteon.io.formats.format_types import ClipFacts, WhenCalled
+from osteon.io.formats.format_types import ClipFacts, LazyFunction
 from osteon.io.formats.options import DEFAULT_CLIP_OPTIONS, DEFAULT_LOAD_OPTIONS, ClipOptions, LoadOptions
 from osteon.io.load.clips import choose_frame_numbers, select_names
 from osteon.io.load.inputs import resolve_inputs
@@ -39,19 +39,19 @@ __all__ = [
     "save_on_rig",
 ]
 
-_OPEN_GLTF = WhenCalled("osteon.io.gltf.read.document", "open_document")
+_OPEN_GLTF = LazyFunction("osteon.io.gltf.read.document", "open_document")
 #: How a file is opened as a glTF document: with its meshes, and for its clips alone.
 _CHARACTERS = {
     ".glb": _OPEN_GLTF,
     ".gltf": _OPEN_GLTF,
-    ".fbx": WhenCalled("osteon.io.fbx.document", "open_fbx_document"),
+    ".fbx": LazyFunction("osteon.io.fbx.document", "open_fbx_document"),
 }
-_CLIPS = _CHARACTERS | {".fbx": WhenCalled("osteon.io.fbx.document", "open_fbx_clips")}
-_GLTF_CLIPS = WhenCalled("osteon.io.gltf.read.animations", "holds_gltf_clips")
+_CLIPS = _CHARACTERS | {".fbx": LazyFunction("osteon.io.fbx.document", "open_fbx_clips")}
+_GLTF_CLIPS = LazyFunction("osteon.io.gltf.read.animations", "holds_gltf_clips")
 _HOLDS_CLIPS = {
     ".glb": _GLTF_CLIPS,
     ".gltf": _GLTF_CLIPS,
-    ".fbx": WhenCalled("osteon.io.fbx.document", "holds_fbx_clips"),
+    ".fbx": LazyFunction("osteon.io.fbx.document", "holds_fbx_clips"),
 }
 RIG_SUFFIXES = tuple(_CHARACTERS)
 #: Files that a character's document is written to.
@@ -80,7 +80,7 @@ def open_character(path: PathLike, options: LoadOptions = DEFAULT_LOAD_OPTIONS) 
     return None if document is None else read_character(document, LoadOptions(fps=options.fps))
 
 
-def _opened(openers: dict[str, WhenCalled], path: Path, fps: float | None) -> Document | None:
+def _opened(openers: dict[str, LazyFunction], path: Path, fps: float | None) -> Document | None:
     opener = openers.get(path.suffix.lower())
     if opener is None:
         return None
@@ -195,7 +195,7 @@ def _played(
 def _choose_frames(planned: list[SampledClip], options: LoadOptions) -> tuple[list[SampledClip], list[int]]:
     """The frames that are wanted, and which clip each run of them is from.
 
-    A clip that is sampled anew, or of which some frames are left out, has a key in each that it has.
+    A clip that is sampled anew, or of which some frames are omitted, has a key in each that it has.
     """
     from osteon.io.gltf.patch.clips import in_a_row, resample
 

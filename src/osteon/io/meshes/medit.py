@@ -1,7 +1,7 @@
 """MEDIT text meshes (`.mesh`), reading: the surface of a surface mesh or of a tetrahedral mesh.
 
 A file is a list of sections, in any order: a keyword, the number of rows, the rows. A row ends with a reference
-number, which is left out (some writers leave it out too); indices count from 1. Other sections are passed over.
+number, which is omitted (some writers leave it out too); indices count from 1. Other sections are passed over.
 Triangles and quadrilaterals are the surface. Where there are none, it is the faces of tetrahedra that occur once,
 turned outward. Vertices inside the volume stay, so that the numbers of other files keep their meaning.
 """
@@ -93,7 +93,7 @@ class MeditScan:
         return tetrahedra
 
     def positions(self) -> Float64:
-        """(v,3) as exact as in the file; a flat mesh lies in the plane z = 0."""
+        """(v,3) as exact as in the file; a flat mesh is in the plane z = 0."""
         table = self._rows("vertices", self.dimension, np.float64)
         return np.concatenate([table, np.zeros((len(table), 3 - self.dimension))], axis=1)
 

@@ -296,7 +296,7 @@ def join_polygons(faces: Int32, asset: Asset) -> tuple[IntArray, NDArray[np.bool
 
 
 def turned_corners(sizes: IntArray) -> IntArray:
-    """(c,) where each corner of the turned polygons stands in the list; a b c d becomes a d c b. Its own inverse."""
+    """(c,) where each corner of the turned polygons is in the list; a b c d becomes a d c b. Its own inverse."""
     sizes = np.asarray(sizes, np.int64)
     starts = np.cumsum(sizes) - sizes
     start = np.repeat(starts, sizes)

@@ -43,7 +43,7 @@ def _read_beside(folder: Path, path: Path) -> bytes | None:
 
 
 def _parse(text: str, folder: Path, base: Path) -> dict[str, Material]:
-    """Materials of a library that lies in `base`; pictures must lie in `folder`."""
+    """Materials of a library that is in `base`; pictures must be in `folder`."""
     found: dict[str, Material] = {}
     pictures: dict[str, Image | None] = {}
     name = ""

@@ -61,7 +61,7 @@ class ObjScan:
 
     def connectivity(self) -> bytes:
         spelled = self._faces_text()
-        return b"" if b"-" in spelled else spelled  # relative indices also depend on where the vertices stand
+        return b"" if b"-" in spelled else spelled  # relative indices also depend on where the vertices are
 
     def polygons(self) -> Polygons:
         sizes, corners = self._corners
@@ -174,7 +174,7 @@ class ObjScan:
         return found
 
     def _labels(self, keyword: bytes) -> tuple[Int32, tuple[str, ...]]:
-        """For each face the number of the name it stands under, and the names in order of use."""
+        """For each face the number of the name it is under, and the names in order of use."""
         named = self._named(keyword)
         if not named or not len(self.face_lines):
             return np.zeros(0, np.int32), ()
@@ -188,7 +188,7 @@ class ObjScan:
 
 
 def _slots(block: bytes, corner_starts: Int64) -> tuple[Int64, Int64]:
-    """For each number of the face text: which corner it belongs to, and how many slashes stand before it there."""
+    """For each number of the face text: which corner it belongs to, and how many slashes are before it there."""
     view = np.frombuffer(block, np.uint8)
     slash = view == _SLASH
     blank = view <= _BLANKS[1]
@@ -264,7 +264,7 @@ def _uvs_and_faces(faces: Int32, asset: Asset) -> str:
 
 
 def _statements(asset: Asset, first_triangle: IntArray) -> dict[int, str]:
-    """What stands before which face: `o` and `usemtl` where they change."""
+    """What is before which face: `o` and `usemtl` where they change."""
     found: dict[int, str] = {}
     objects, materials = asset.primitive_of_triangle, asset.triangle_material
     names = tuple(m.name for m in asset.materials)

@@ -59,7 +59,7 @@ class OffScan:
         return self.lines.block(self.faces, self.end)
 
     def polygons(self) -> Polygons:
-        """A face line is a count, that many indices, and perhaps a colour, which is left out."""
+        """A face line is a count, that many indices, and perhaps a colour, which is omitted."""
         values, counts = parse_rows(self.connectivity(), self.source, "face")
         start = np.cumsum(counts) - counts
         sizes = np.nan_to_num(values[start], nan=-1).clip(-1, 2**31).astype(np.int64)

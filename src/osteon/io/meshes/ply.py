@@ -190,7 +190,7 @@ def _read_equal_rows(data: bytes, start: int, element: Element) -> tuple[dict[st
 
 
 def _walk_rows(data: bytes, start: int, element: Element, source: Source) -> tuple[dict[str, Column], int]:
-    """The table when rows differ in length: find where each value stands, then gather them."""
+    """The table when rows differ in length: find where each value is, then gather them."""
     layout = [(np.dtype(p.count) if p.count else None, np.dtype(p.dtype).itemsize) for p in element.properties]
     places = np.zeros((len(layout), element.count), np.int64)
     sizes = np.ones((len(layout), element.count), np.int64)
@@ -407,7 +407,7 @@ class PlyScan:
 
     @cached_property
     def _faces(self) -> Table:
-        """The table of the faces, wherever it stands."""
+        """The table of the faces, wherever it is."""
         face = self.body.header.index("face")
         if face is None:
             return {}

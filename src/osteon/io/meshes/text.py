@@ -65,7 +65,7 @@ class Lines:
         return data[np.minimum(self.starts + at, len(data) - 1)]
 
     def block(self, start: int, stop: int) -> bytes:
-        """Lines `start` … `stop - 1` with what lies between them."""
+        """Lines `start` … `stop - 1` with what is between them."""
         return self.data[self.starts[start] : self.stops[stop - 1] + 1] if stop > start else b""
 
     def pick(self, numbers: Int64) -> bytes:

@@ -1,8 +1,8 @@
 """One pose of the skeleton in a JSON file: "rotate", "bones", "translate", "joints", in this order.
 
-Turns and stretches are passed on from the root (`kinematics`), then everything is shifted, then joints that have a
-place of their own are put there; what hangs on those does not follow. Rotations of bones are kept if some joint was
-turned: where joints were moved by hand as well, the least rotation comes on top.
+Rotations and stretches propagate from the root (`kinematics`), then everything is shifted, then joints with their own
+position are put there; their descendants do not follow. Rotations of bones are kept if some joint was
+turned: where joints were moved explicitly, too, the least rotation comes on top.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _BoneFields:
 
 
 def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePose:
-    """One pose of the skeleton; keys that are left out change nothing."""
+    """One pose of the skeleton; keys that are omitted change nothing."""
     skeleton = names.skeleton
     turns = read_turns(fields["rotate"], names) if "rotate" in fields else {}
     bones = _bones(fields["bones"], names) if "bones" in fields else _BoneFields({}, {}, {})
@@ -103,7 +103,7 @@ def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePo
 
 
 def read_turns(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
-    """(3,3) by joint; of several turns of one joint the first in the list is done first."""
+    """(3,3) by joint; of several rotations of one joint the first in the list is done first."""
     turns: dict[int, Float64] = {}
     for name, entry in json_value.named().items():
         joint = names.joint(name, json_value)
@@ -157,12 +157,12 @@ def _bones(json_value: JsonValue, names: SkeletonNames) -> _BoneFields:
     """Stretch, cross section and twist by bone."""
     held = set(tree_bones(names.skeleton))
     out = _BoneFields({}, {}, {})
-    told_as: dict[int, str] = {}
+    names_of_bones: dict[int, str] = {}
     for name, entry in json_value.named().items():
         b, reverse = names.bone(name, json_value)
-        if b in told_as:
-            raise json_value.error(f"{quote(told_as[b])} and {quote(name)} are one bone; leave one out")
-        told_as[b] = name
+        if b in names_of_bones:
+            raise json_value.error(f"{quote(names_of_bones[b])} and {quote(name)} are one bone; leave one out")
+        names_of_bones[b] = name
         fields = entry.fields(("stretch", "cross_scale", "twist"))
         if "stretch" in fields:
             out.stretch[b] = fields["stretch"].positive()

@@ -4,7 +4,7 @@
     learned = poses.take(poses.of_kind("train", "pair"))
     transforms = poses.bone_transforms()                 # (p,b,3,4)
 
-With above(j) the joint above j, a pose is the turn R_j of each joint against what it hangs on, in the axes of the rest
+A pose is the rotation R_j of each joint relative to its parent, in the axes of the rest
 pose, and the shift of the root; `core/kinematics.py` has how bones follow.
 """
 
@@ -49,7 +49,7 @@ class PoseSet:
     mesh: Mesh  # at rest
     skeleton: StickSkeleton
     frames: Float32  # (p,v,3) the mesh in each pose
-    turns: Float64  # (p,j,3,3) of each joint against what it hangs on, axes of the rest pose; the identity at ends
+    turns: Float64  # (p,j,3,3) rotation of each joint relative to its parent, axes of the rest pose; identity at ends
     kinds: tuple[PoseKind, ...] = ()  # (p,) (): all are to learn from
     names: tuple[str, ...] = ()  # (p,) (): numbered
     shifts: Float64 = field(default_factory=lambda: np.zeros((0, 3)))  # (p,3) of the root; none: it stays
@@ -88,7 +88,7 @@ class PoseSet:
 
     @property
     def parents(self) -> Int32:
-        """(j,) the joint above each joint, -1 at a root."""
+        """(j,) the parent of each joint, -1 at a root."""
         return self.skeleton.tree.above
 
     def turned(self) -> Bool:

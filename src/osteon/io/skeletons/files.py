@@ -68,7 +68,7 @@ def load_skeleton(path: PathLike, *, skin: str | int = 0) -> StickSkeleton:
 
 
 def save_skeleton(skeleton: StickSkeleton, path: PathLike) -> None:
-    """Write `skeleton` in the format its suffix names, whole or not at all; `load_skeleton` gives the same back."""
+    """Write `skeleton` in the format its suffix names, whole or not at all; `load_skeleton` returns the same."""
     found = TEXT_FORMATS.get(Path(path).suffix.lower())
     if found is None:
         raise FileFormatError(f"{path}: a skeleton is saved as {', '.join(TEXT_FORMATS)}; choose one of these")
@@ -94,7 +94,7 @@ def sticks_of_model(model: SkinnedModel, path: Path) -> StickSkeleton:
 
 
 def tips_of_joints(model: SkinnedModel) -> Float64:
-    """(j,3) where what a last joint of a model moves ends; of other joints, and of lone ones, where they stand."""
+    """(j,3) where what a last joint of a model moves ends; of other joints, and of lone ones, where they are."""
     rig = _model_rig(model, Source(Path(model.name)))
     ended = end_all(complete_rig(rig, _model_flesh(model), handles=True))
     tips = rig.places.copy()

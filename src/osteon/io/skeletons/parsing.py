@@ -20,7 +20,7 @@ Point = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value of a JSON file, and where it stands."""
+    """A value of a JSON file, and where it is."""
 
     value: Any
     source: Source
@@ -99,7 +99,7 @@ class JsonValue:
         return tuple(self.below(x, f"coordinate {i}").number() for i, x in enumerate(self.value, 1))
 
     def point(self, plane: float | None = None) -> Point:
-        """A place; two numbers lie in the plane z = `plane`, if there is one."""
+        """A place; two numbers are in the plane z = `plane`, if there is one."""
         found = self.coordinates()
         if len(found) == 2 and plane is None:
             raise self._expected("a place [x, y, z]")

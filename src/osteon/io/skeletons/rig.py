@@ -35,7 +35,7 @@ __all__ = [
     "sticks_of_rig",
 ]
 
-#: Joints closer than this part of the rig's extent stand in one place: bind matrices are float32.
+#: Joints closer than this part of the rig's extent are in one place: bind matrices are float32.
 SAME_PLACE = 1e-5
 
 
@@ -114,17 +114,17 @@ def match_rig(rig: Rig, skeleton: StickSkeleton, source: Source) -> tuple[list[i
     carriers: list[int] = []
     for b, (start, stop) in enumerate(skeleton.bones.tolist()):
         ends = joints[start], joints[stop]
-        if _hangs_on(rig, ends[1], ends[0], joints):
+        if _is_child_of(rig, ends[1], ends[0], joints):
             carriers.append(rig.parents[ends[1]])
-        elif _hangs_on(rig, ends[0], ends[1], joints):
+        elif _is_child_of(rig, ends[0], ends[1], joints):
             carriers.append(rig.parents[ends[0]])
         else:
             raise _other_skeleton(source, f"has no bone {quote(skeleton.bone_name(b))}")
     return joints, carriers
 
 
-def _hangs_on(rig: Rig, joint: int, upper: int, known: list[int]) -> bool:
-    """Whether `upper` is the nearest known joint above `joint`."""
+def _is_child_of(rig: Rig, joint: int, upper: int, known: list[int]) -> bool:
+    """Whether `upper` is the nearest known ancestor of `joint`."""
     at = rig.parents[joint]
     while at >= 0 and at not in known:
         at = rig.parents[at]
@@ -139,7 +139,7 @@ def _other_skeleton(source: Source, problem: str) -> GeometryError:
 END = ".end"
 #: A vertex belongs to a joint that has this much of it.
 MOST = 0.5
-#: Vertices whose mean is nearer to the joint than this part of their distance lie all around it.
+#: Vertices whose mean is nearer to the joint than this part of their distance are all around it.
 AROUND = 0.1
 #: The end stays this far inside of its vertices.
 INSIDE = 0.9
@@ -168,7 +168,7 @@ def complete_rig(rig: Rig, flesh: Flesh, *, handles: bool = False) -> Rig:
 
 
 def end_all(rig: Rig) -> Rig:
-    """The rig with a short end, straight on, for each last joint that has none: its turns would be lost."""
+    """The rig with a short end, straight on, for each last joint that has none: its rotations would be lost."""
     names, parents, places = list(rig.names), list(rig.parents), [*rig.places]
     same = SAME_PLACE * float(np.linalg.norm(np.ptp(rig.places, axis=0)))
     for top in _last_joints(rig, same):
@@ -214,7 +214,7 @@ def _with_ends(rig: Rig, flesh: Flesh) -> Rig:
 
 
 def _last_joints(rig: Rig, same: float) -> dict[int, list[int]]:
-    """Joints that hang on another and have nothing below them in another place, each with all below it."""
+    """Joints that have a parent and no descendant in another place, each with all its descendants."""
     below: list[list[int]] = [[j] for j in range(len(rig.names))]
     alone = [True] * len(rig.names)
     for j in reversed(rig.topmost_first()):
@@ -227,7 +227,7 @@ def _last_joints(rig: Rig, same: float) -> dict[int, list[int]]:
 
 
 def _tip(joint: Float64, above: Float64, points: Float64) -> Float64:
-    """The opposite side of a joint's vertices: towards their mean, or straight on if they lie all around it."""
+    """The opposite side of a joint's vertices: towards their mean, or straight on if they are all around it."""
     towards = points.mean(axis=0) - joint
     if np.linalg.norm(towards) <= AROUND * np.sqrt(((points - joint) ** 2).sum(axis=1).mean()):
         towards = joint - above

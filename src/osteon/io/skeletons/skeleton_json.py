@@ -2,8 +2,8 @@
 
 {"joints": {"hip": [0, 0, 0], "knee": [0, -1, 0]}, "bones": [["hip", "knee"]], "root": "hip"}
 
-Joints are an object by name or a list of places; a bone names its joints or numbers them from 0. "parents" may stand
-for "bones": an object from child to parent, or a list with -1 at a root.
+Joints are an object by name or a list of places; a bone names its joints or numbers them from 0. "parents" may replace
+"bones": an object from child to parent, or a list with -1 at a root.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osteon.io.formats.format_types import Extra, ModelFormat, SequenceFormat, WhenCalled
+from osteon.io.formats.format_types import Extra, LazyFunction, ModelFormat, SequenceFormat
 
 __all__ = ["USD", "USD_MODELS"]
 
@@ -10,11 +10,11 @@ _NAMES = {".usda": "USD text", ".usdc": "binary USD", ".usdz": "USD package", ".
 
 _PACKAGE = Extra("pxr", "usd")
 
-_READ = WhenCalled("osteon.io.usd.client", "read_usd")
-_WRITE = WhenCalled("osteon.io.usd.write.model", "write_usd_sequence")
-_HOLDS_MODEL = WhenCalled("osteon.io.usd.client", "holds_usd_model")
-_READ_MODEL = WhenCalled("osteon.io.usd.client", "read_usd_model")
-_WRITE_MODEL = WhenCalled("osteon.io.usd.write.model", "write_usd")
+_READ = LazyFunction("osteon.io.usd.client", "read_usd")
+_WRITE = LazyFunction("osteon.io.usd.write.model", "write_usd_sequence")
+_HOLDS_MODEL = LazyFunction("osteon.io.usd.client", "holds_usd_model")
+_READ_MODEL = LazyFunction("osteon.io.usd.client", "read_usd_model")
+_WRITE_MODEL = LazyFunction("osteon.io.usd.write.model", "write_usd")
 
 USD = tuple(
     SequenceFormat(suffix, name, _READ, _WRITE, _PACKAGE, plain_pictures=True) for suffix, name in _NAMES.items()

@@ -1,1 +1,1 @@
-"""Mesh levels: fewer triangles for a skinned model, chosen by what it costs in all its poses."""
+"""Mesh levels: simplify a skinned model with the least error in all its poses."""

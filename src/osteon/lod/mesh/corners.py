@@ -1,11 +1,11 @@
-"""A mesh as corners of triangles: which corners are one point, one vertex, one wedge.
+"""A mesh as corners of triangles, with the point, the vertex and the wedge of each corner.
 
-- A **point** is a place: all vertices that coincide at rest and stay together in the chosen poses. Points collapse.
-- A **vertex** is one of the model's. Several at one point are how files hold hard edges and seams.
-- A **wedge** is what looks alike at a point: texture coordinates, colour, material and primitive. Where two wedges
-  meet along an edge there is a seam.
+- A **point** is a set of vertices that coincide at rest and in the chosen poses. Edges between points collapse.
+- A **vertex** is one of the model's. Files store hard edges and seams as several vertices at one point.
+- A **wedge** is a set of corners at a point with the same texture coordinates, colour, material and primitive. An
+  edge between different wedges is a seam.
 
-Triangles with fewer than three points show nothing and are left out.
+Triangles with fewer than three points are invisible and omitted.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = [
     "weld_moving",
 ]
 
-#: Vertices stay together if they are never farther apart than this, of the diagonal.
+#: Vertices coincide in a pose up to this distance, relative to the diagonal.
 TOGETHER = 1e-5
-#: Texture coordinates that differ by less are equal.
+#: Tolerance of equal texture coordinates.
 SAME_TEXTURE = 1e-5
-#: Edges: between two triangles that look alike, or not; of one triangle; of more than two.
+#: Kinds of edges: between two triangles with the same wedges, or not; of one triangle; of more than two.
 PLAIN, SEAM, BORDER, MANY = 0, 1, 2, 3
 
 
@@ -52,7 +52,7 @@ class Corners:
     n_vertices: int
     n_wedges: int
     point_of_vertex: Int32  # (v,)
-    vertex_of_point: Int32  # (n,) one of each
+    vertex_of_point: Int32  # (n,) one vertex of each point
     triangles: Int32  # (t,) their numbers in the mesh
 
     @property
@@ -75,11 +75,11 @@ def corners_of(mesh: Mesh, posed: Float64) -> Corners:
 
 
 def weld_moving(rest: FloatArray, posed: Float64) -> tuple[Int32, Int32]:
-    """Indices (n,) of one vertex of every point, ascending, and (v,) which point each vertex is."""
+    """Indices (n,) of one vertex of every point, ascending, and (v,) the point of each vertex."""
     first, group = weld_points(np.asarray(rest) + np.float32(0))  # -0 becomes 0
     leader = first[group].astype(np.int32)
     apart = _apart(posed, leader)
-    while apart.any():  # those that leave their group form one of their own with the first of them
+    while apart.any():  # vertices that move away from their group form a new one
         away = np.flatnonzero(apart)
         _, begins, same = np.unique(leader[away], return_index=True, return_inverse=True)
         leader[away] = away[begins[same.reshape(-1)]]
@@ -89,7 +89,7 @@ def weld_moving(rest: FloatArray, posed: Float64) -> tuple[Int32, Int32]:
 
 
 def _apart(posed: Float64, leader: Int32) -> NDArray[np.bool_]:
-    """(v,) whether a vertex is away from its leader in some pose."""
+    """(v,) whether a vertex differs from the first of its group in some pose."""
     apart = np.zeros(len(leader), bool)
     shared = np.flatnonzero(leader != np.arange(len(leader)))
     for pose in posed:
@@ -98,7 +98,7 @@ def _apart(posed: Float64, leader: Int32) -> NDArray[np.bool_]:
 
 
 def _wedges(asset: Asset, triangles: Int32, points: Int32, vertices: Int32) -> tuple[Int32, int]:
-    """(3t,) the wedge of every corner, and how many there are."""
+    """(3t,) the wedge of every corner, and the number of wedges."""
     keys: list[NDArray[np.int64]] = [points.astype(np.int64)]
     for uvs in () if asset.uvs is None else (asset.uvs, *asset.more_uvs):
         grid = np.round(uvs[triangles].reshape(-1, 2).astype(np.float64) / SAME_TEXTURE)
@@ -121,7 +121,7 @@ def _wedges(asset: Asset, triangles: Int32, points: Int32, vertices: Int32) -> t
 
 
 def edges_of(points: IntArray) -> Int32:
-    """(e,2) every edge once, of corners (3t,) of which gone ones are -1."""
+    """(e,2) every edge once, from the points (3t,) of corners; removed ones are -1."""
     faces = points.reshape(-1, 3)
     faces = faces[faces[:, 0] >= 0].astype(np.int64)
     ends = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
@@ -147,5 +147,5 @@ def edge_kinds(points: IntArray, wedges: IntArray) -> Int32:
 
 
 def following(corners: IntArray) -> Int64:
-    """The next corner of each one's triangle."""
+    """The next corner in the triangle of each corner."""
     return corners + np.where(corners % 3 == 2, -2, 1)

@@ -1,11 +1,11 @@
-"""Diagonals of a level that lie better the other way: an edge between two triangles goes between their far corners.
+"""Edge flips that bring a level closer to its source: replace the shared edge of two triangles by the other diagonal.
 
     triangles a b c and b a d, which share the edge ab   ->   a d c and d b c, which share dc
 
-An edge turns if the source's samples around it are then closer in sum over all poses and its middle is no farther from
-the source, if both triangles face as before in every pose, and if it is no seam, crease, border or edge of parts. The
-best ones go first; their neighbours wait.
-Collapses alone decide how a level is connected otherwise, and the last of them knew nothing of those before.
+An edge is flipped if the source's samples around it are then closer in sum over all poses and its middle is no farther
+from the source, if both triangles face as before in every pose, and if it is no seam, crease, border or edge of parts.
+The best flips are applied first; neighbouring ones wait for the next round.
+Without flips the connectivity of a level depends only on the order of collapses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from osteon.lod.mesh.level_shape import closest_shares, faces_away, triangle_nor
 
 __all__ = ["Samples", "better_diagonals"]
 
-#: An edge turns for at least this part of the distances around it.
+#: Least gain of a flip, relative to the distances around it.
 WORTH_IT = 0.03
 #: Least cosine between normals of the new triangles and the mean of the old ones.
 LEAST_COSINE = 0.3
@@ -30,7 +30,7 @@ LEAST_COSINE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Points of the source in all poses, and the triangle of the level that each is closest to."""
+    """Points of the source in all poses, and the closest triangle of the level to each."""
 
     pose: IntArray  # (s,)
     points: Float64  # (s,3)
@@ -40,12 +40,12 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """Edges that may turn: corner by corner, as numbers 3 t + e."""
+    """Candidate edges, by corners 3 t + e."""
 
-    corners: Int64  # (e,2) where the edge begins in each of its two triangles
+    corners: Int64  # (e,2) the corner where the edge begins, in each of its two triangles
 
     def points(self, faces: Int32) -> tuple[Int32, Int32, Int32, Int32]:
-        """The four points: the edge goes from the first to the second, beside it lie the third and the fourth."""
+        """The four points: both ends of the edge, and the opposite corners of its triangles."""
         flat, (one, other) = faces.reshape(-1), self.corners.T
         return flat[one], flat[following(one)], flat[following(following(one))], flat[following(following(other))]
 
@@ -57,14 +57,14 @@ def better_diagonals(
     samples: Samples,
     off_source: Callable[[Float64], Float64],
 ) -> Int64:
-    """(t,3) the corner, as number 3 t + e, that comes to stand in the place of each corner of faces (t,3).
+    """(t,3) the corners 3 t + e of all triangles after the flips, for faces (t,3).
 
-    Corners with other labels (t,3,l) do not look alike. Of points: how they are posed (f,n,3), and to where the source
-    faces there (f,n,3). `off_source` tells how far places (f,m,3) are from the source in sum over all poses.
+    Corners match if their labels (t,3,l) are equal. `points` are the posed points (f,n,3) and the normals of the source
+    there (f,n,3). `off_source` returns the distances of places (f,m,3) from the source, summed over all poses.
     """
     posed, facing = points
     out = np.arange(faces.size).reshape(faces.shape)
-    edges = _may_turn(faces, labels)
+    edges = _candidates(faces, labels)
     edges = _Edges(edges.corners[_faces_as_before(faces, edges, posed, facing)])
     a, b, c, d = edges.points(faces)
     middles = off_source(np.concatenate([posed[:, a] + posed[:, b], posed[:, c] + posed[:, d]], axis=1) / 2)
@@ -88,8 +88,8 @@ def better_diagonals(
     return out
 
 
-def _may_turn(faces: Int32, labels: Int32) -> _Edges:
-    """Edges of two triangles that look alike and face the same way, unless the new edge is there already."""
+def _candidates(faces: Int32, labels: Int32) -> _Edges:
+    """Edges of two triangles with matching labels and orientation whose new diagonal does not exist yet."""
     n, flat = int(faces.max(initial=0)) + 1, faces.reshape(-1).astype(np.int64)
     here = np.arange(faces.size)
     there = following(here)
@@ -110,7 +110,7 @@ def _may_turn(faces: Int32, labels: Int32) -> _Edges:
 
 
 def _faces_as_before(faces: Int32, edges: _Edges, posed: Float64, facing: Float64) -> Bool:
-    """(e,) whether both new triangles face to where the old ones did, in every pose."""
+    """(e,) whether both new triangles face as the old ones in every pose."""
     a, b, c, d = edges.points(faces)
     good = np.ones(len(a), bool)
     x = posed
@@ -123,7 +123,7 @@ def _faces_as_before(faces: Int32, edges: _Edges, posed: Float64, facing: Float6
 
 
 def _gains(faces: Int32, edges: _Edges, posed: Float64, samples: Samples) -> Float64:
-    """(e,) by how much the samples of both triangles would be closer in sum, less what is not worth it."""
+    """(e,) the summed decrease of the distances of both triangles' samples, less the required gain."""
     edge_of = np.full((len(faces), 3), -1)
     for side in edges.corners.T:
         edge_of.reshape(-1)[side] = np.arange(len(edges.corners))

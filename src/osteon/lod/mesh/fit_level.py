@@ -1,18 +1,18 @@
-"""Fit the points of a level to the source: where they lie at rest, and their weights.
+"""Fit the points of a level to the source: their rest places and weights.
 
     minimise over p, w   sum_f [ sum_s r(n_s . (y_s - s)) + g sum_v r(n_v . (x_v - y_v)) ]
     where                x_v = A_v(w) [p_v + d_v; 1]
 
-for all source vertices s and the closest points y_s of the level, which lie between its points x_v, and for all points
-x_v and the closest points y_v of the source, in every pose f; n_s are normals of the source, n_v the ways to it.
-Quadrics put points outside of a surface that bulges, so that the planes around them are right; this balances what
-sticks out against what is truncated.
+for all source vertices s and the closest points y_s of the level, interpolated from its points x_v, and for all points
+x_v and the closest points y_v of the source, in every pose f; n_s are normals of the source, n_v directions to it.
+Quadrics place points outside of a convex surface to fit the planes around them; this balances what protrudes against
+what is truncated.
 
-r(e) = e^2 / (|e| + eps), as distances count, not their squares. The closest points of one round give linear equations
-for the step of all places (or of all weights, which stay positive and sum to one); a ridge keeps what nothing holds,
-and borders and seams more than the rest. What turns a triangle over in some pose goes back to where it was. A step
-after which the true distances are no smaller is not taken, and the next is held more (Levenberg and Marquardt): where
-a level has few points, a step along planes can lead anywhere.
+r(e) = e^2 / (|e| + eps) approximates distances instead of their squares. The closest points of one round yield linear
+equations for the step of all places (or of all weights, which stay positive and sum to one), with a ridge term that is
+larger at borders and seams. Points of triangles that flip in some pose are reset. A step that does not decrease the
+true distances is rejected, and the next one is damped more (Levenberg and Marquardt): if a level has few points, a step
+along planes may be arbitrarily large.
 
 | symbol | name |
 | --- | --- |
@@ -23,9 +23,9 @@ a level has few points, a step along planes can lead anywhere.
 
 Notes, horse to 2,100 triangles, 24 frames, mean distance of the level's vertices, of the source's, of the middles of
 the level's triangles, in %: not fitted .052, .053, .051; places alone, squares .041, .048, .045; distances .036, .049,
-.047; weights too .039, .044, .043. Without the level's own points .100, .035, .033: it then lies well between, but its
-points stick out. All steps taken, n_v the normal there: an octahedron of which four triangles are left had a corner 9
-diagonals away; steps that are tried first .0333, .0428; ways to the source .0324, .0429, and Soldier's worst .63
+.047; weights too .039, .044, .043. Without the level's own points .100, .035, .033: it then fits well between, but its
+points protrude. All steps accepted, n_v the normal there: an octahedron of which four triangles are left had a corner 9
+diagonals away; steps that are tested first .0333, .0428; directions to the source .0324, .0429, and Soldier's worst .63
 instead of .83.
 """
 
@@ -40,50 +40,50 @@ from scipy.sparse.linalg import cg
 
 from osteon.core.arrays import Float64, Int32, IntArray
 from osteon.lod.mesh.edge_flips import Samples, better_diagonals
-from osteon.lod.mesh.level_shape import LevelShape, SourceShape, Upright, barycentric, triangle_normals
+from osteon.lod.mesh.level_shape import LevelShape, Orientation, SourceShape, barycentric, triangle_normals
 from osteon.lod.mesh.poses import apply_matrices
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
 
 __all__ = ["fit_level"]
 
-#: Rounds of places and weights, and those after which edges are turned.
-ROUNDS, TURNED_AFTER = 6, (1, 3)
-#: What all points of the level count, of all vertices of the source.
+#: Rounds of places and weights, and those after which edges are flipped.
+ROUNDS, FLIPPED_AFTER = 6, (1, 3)
+#: Weight of all points of the level, relative to all vertices of the source.
 LEVEL_SHARE = 0.5
-#: Distances below this, of the diagonal, count as squares.
+#: eps, relative to the diagonal.
 SMALL = 3e-4
-#: A point that is closer to the source, of the diagonal, is drawn along the normal there.
+#: A point closer to the source than this, relative to the diagonal, moves along the normal there.
 TOUCHING = 1e-6
-#: What holds a place or a weight, and a point of a border or seam, of what a usual one is pulled by.
+#: Ridge of places and weights, and of points on borders or seams, relative to the mean diagonal entry.
 RIDGE, STIFF = 1e-2, 1.0
-#: A step that brings nothing is tried again, held so many times as much; one that does eases it by this.
+#: Factors by which the ridge grows after a rejected step and shrinks after an accepted one.
 DAMPED, EASED = 10.0, 3.0
 
 
 def fit_level(level: LevelShape, source: SourceShape, near: Int32, *, threads: int = 0) -> LevelShape:
-    """The level with places and weights that fit; `near` (v,) is the point that stands for each source vertex."""
-    upright, rows = Upright.of(level, source, near), _Rows.of(level, source, near, threads)
+    """The level with fitted places and weights; `near` (v,) is the point of the level for each source vertex."""
+    orientation, rows = Orientation.of(level, source, near), _Rows.of(level, source, near, threads)
     steps = (_step_places, _step_weights) if level.mixes and level.weights.shape[1] > 1 else (_step_places,)
     held = dict.fromkeys(steps, RIDGE)
-    for turn in range(ROUNDS):
+    for number in range(ROUNDS):
         for step in steps:
-            stepped = _without_flips(level, step(level, rows, held[step]), upright)
+            stepped = _without_flips(level, step(level, rows, held[step]), orientation)
             tried = _Rows.of(stepped, source, near, threads)
             if tried.cost < rows.cost:
                 level, rows, held[step] = stepped, tried, max(RIDGE, held[step] / EASED)
             else:
                 held[step] *= DAMPED
-        if turn in TURNED_AFTER:
-            turned = replace(level, corners=_turn_edges(level, source, near, upright.facing, threads))
-            tried = _Rows.of(turned, source, near, threads)
+        if number in FLIPPED_AFTER:
+            flipped = replace(level, corners=_flip_edges(level, source, near, orientation.facing, threads))
+            tried = _Rows.of(flipped, source, near, threads)
             if tried.cost < rows.cost:
-                upright = upright.moved(turned, (turned.corners != level.corners).any(axis=1))
-                level, rows = turned, tried
+                orientation = orientation.moved(flipped, (flipped.corners != level.corners).any(axis=1))
+                level, rows = flipped, tried
     return level
 
 
-def _turn_edges(level: LevelShape, source: SourceShape, near: Int32, facing: Float64, threads: int) -> IntArray:
-    """The corners of all triangles after edges that lie better the other way were turned."""
+def _flip_edges(level: LevelShape, source: SourceShape, near: Int32, facing: Float64, threads: int) -> IntArray:
+    """The corners of all triangles after flipping edges."""
     boxes = SurfaceBoxes.of(level.posed[-1], level.faces)
     seen = source.samples[near[source.samples] >= 0]
     found = [
@@ -103,21 +103,21 @@ def _turn_edges(level: LevelShape, source: SourceShape, near: Int32, facing: Flo
         total: Float64 = np.sum(found, axis=0)
         return total
 
-    turned = better_diagonals(level.faces, level.labels[level.corners], (level.posed, facing), samples, off_source)
-    return level.corners.reshape(-1)[turned]
+    flipped = better_diagonals(level.faces, level.labels[level.corners], (level.posed, facing), samples, off_source)
+    return level.corners.reshape(-1)[flipped]
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Samples of all poses: each pulls up to three points of the level along a normal."""
+    """Samples of all poses, each with a target for up to three points of the level along a normal."""
 
     pose: IntArray  # (s,)
     corners: Int32  # (s,3) points
     shares: Float64  # (s,3) of the three points
     normals: Float64  # (s,3)
-    misses: Float64  # (s,) how far the level is behind, along the normal
-    counts: Float64  # (s,) root of what the sample counts
-    cost: float  # what is minimised
+    misses: Float64  # (s,) residual along the normal
+    counts: Float64  # (s,) root of the sample's weight
+    cost: float  # the objective
 
     @staticmethod
     def of(level: LevelShape, source: SourceShape, near: Int32, threads: int) -> _Rows:
@@ -127,7 +127,7 @@ class _Rows:
         return _Rows(pose, corners, shares, normals, misses, np.sqrt(share / (np.abs(misses) + SMALL)), cost)
 
     def solve(self, gradients: Float64, held: Float64) -> Float64:
-        """(n,u) the step of u unknowns a point, from gradients (s,3,u) of what is seen along the normals."""
+        """(n,u) the step of u unknowns per point, from gradients (s,3,u) along the normals."""
         n, u = held.shape
         columns = (u * self.corners[:, :, None] + np.arange(u)).reshape(len(self.pose), -1)
         values = (gradients * (self.counts[:, None] * self.shares)[:, :, None]).reshape(columns.shape)
@@ -144,7 +144,7 @@ class _Rows:
 
 def _samples(level: LevelShape, source: SourceShape, near: Int32, threads: int) -> Iterator[tuple[np.ndarray, ...]]:
     """Columns of `_Rows`, pose by pose: from the source to the level, and from the level to the source."""
-    kept = near[source.samples] >= 0  # those of shells that are gone pull nothing
+    kept = near[source.samples] >= 0  # without dropped shells
     samples = source.samples[kept]
     beside = first_triangles(level.faces, len(level.places))[near[samples]]
     first = np.full(len(level.places), -1, np.int32)
@@ -157,7 +157,7 @@ def _samples(level: LevelShape, source: SourceShape, near: Int32, threads: int) 
         on_level = closest_points(boxes.moved(points), seen, beside, threads=threads)
         corners = level.faces[on_level.triangles]
         faces = triangle_normals(points[None], level.faces)[0, on_level.triangles]
-        ahead = np.einsum("si,si->s", faces, upward) > 0  # else it is the other side of something thin
+        ahead = np.einsum("si,si->s", faces, upward) > 0  # otherwise the other side of a thin part
         missed = np.einsum("si,si->s", upward, seen - on_level.points)
         shares = barycentric(on_level.points, points[corners])
         yield np.full(len(seen), f), corners, shares, upward, missed, ahead.astype(np.float64), on_level.distances
@@ -180,7 +180,7 @@ def _step_places(level: LevelShape, rows: _Rows, ridge: float) -> LevelShape:
 
 
 def _step_weights(level: LevelShape, rows: _Rows, ridge: float) -> LevelShape:
-    """Weights move towards carriers whose own place lies on the right side; none but those that a point has."""
+    """Change the weights of the transforms that a point already has."""
     posed, k = level.posed, level.weights.shape[1]
     gradients = np.empty((*rows.corners.shape, k))
     for slot in range(k):
@@ -194,8 +194,8 @@ def _step_weights(level: LevelShape, rows: _Rows, ridge: float) -> LevelShape:
     return replace(level, weights=np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), level.weights))
 
 
-def _without_flips(before: LevelShape, after: LevelShape, upright: Upright) -> LevelShape:
-    """`after`, with points of triangles that would turn over as they were before, however many that are."""
+def _without_flips(before: LevelShape, after: LevelShape, orientation: Orientation) -> LevelShape:
+    """`after`, with the points of flipped triangles reset to `before` until no triangle flips."""
     moved = before.free.copy()
     while moved.any():
         tried = replace(
@@ -203,7 +203,7 @@ def _without_flips(before: LevelShape, after: LevelShape, upright: Upright) -> L
             places=np.where(moved[:, None], after.places, before.places),
             weights=np.where(moved[:, None], after.weights, before.weights),
         )
-        bad = upright.turned(tried.posed, after.faces)
+        bad = orientation.flipped(tried.posed, after.faces)
         held_back = np.zeros_like(moved)
         held_back[after.faces[bad]] = True
         if not (held_back & moved).any():

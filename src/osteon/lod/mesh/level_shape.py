@@ -1,9 +1,9 @@
 """Source and level as a fit sees them: points in all poses, in units of the problem, and where triangles face.
 
-What the source has where a level has its points: the closest point of just those triangles that a point stands for.
+Attributes are transferred from the closest point among the triangles of the source that were merged into a point.
 
-A point of a level stands for all source corners that became one with it. Looking at their triangles alone keeps charts,
-sides of seams and parts that touch apart: what is next to a point in space may be far from it on the surface.
+A point of a level represents all source corners merged into it. Searching only their triangles keeps charts, sides of
+seams and touching parts separate: neighbours in space may be distant on the surface.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from osteon.measure.closest_point import SurfaceBoxes
 __all__ = [
     "LevelShape",
     "OnSource",
+    "Orientation",
     "SourceShape",
-    "Upright",
     "barycentric",
     "closest_of_own",
     "closest_shares",
@@ -32,7 +32,7 @@ __all__ = [
     "triangle_normals",
 ]
 
-#: Rows of weights that are mixed at a time.
+#: Rows of weights per block.
 BLOCK = 4096
 
 
@@ -49,13 +49,13 @@ class OnSource:
         return mixed
 
     def nearest(self, of_corner: Int32) -> Int32:
-        """(n,) what the nearest corner has, of values at the corners of all triangles (t,3)."""
+        """(n,) the value of the nearest corner, from values at the corners of all triangles (t,3)."""
         found: Int32 = of_corner[self.triangles, self.shares.argmax(axis=1)]
         return found
 
 
 def closest_of_own(places: Float64, owners: IntArray, triangles: Float64) -> OnSource:
-    """Closest points on triangles (t,3,3) to places (n,3); owners (t,3) says whose the corners are, -1: nobody's."""
+    """Closest points on triangles (t,3,3) to places (n,3); owners (t,3) are the places of the corners, -1: none."""
     corner = np.flatnonzero(owners.reshape(-1) >= 0)
     owner, triangle = owners.reshape(-1)[corner], corner // 3
     shares = closest_shares(places[owner], triangles[triangle])
@@ -88,7 +88,7 @@ def closest_shares(points: Float64, triangles: Float64) -> Float64:
 def barycentric(points: Float64, triangles: Float64, *, clipped: bool = True) -> Float64:
     """(m,3) shares of the corners of triangles (m,3,3) at points (m,3); outside, some are negative if not clipped.
 
-    A triangle without area has no inside: its shares are -1, or, clipped, a third each.
+    The shares in a triangle without area are -1, or, clipped, a third each.
     """
     one, other, to = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0], points - triangles[:, 0]
     aa, ab, bb = (np.einsum("mi,mi->m", u, v) for u, v in ((one, one), (one, other), (other, other)))
@@ -106,7 +106,7 @@ def barycentric(points: Float64, triangles: Float64, *, clipped: bool = True) ->
 
 
 def mix_skin(skin: Skin, vertices: Int32, shares: Float64) -> Skin:
-    """Mixtures of vertices (n,c) by shares (n,c); of their weights the largest stay, as many as there were."""
+    """Mixtures of vertices (n,c) by shares (n,c); the largest weights are kept, as many as before."""
     n_bones, k = int(skin.bones.max(initial=-1)) + 1, skin.n_influences
     bones, weights = np.empty((len(vertices), k), np.int32), np.empty((len(vertices), k))
     for start in range(0, len(vertices), BLOCK):
@@ -120,7 +120,7 @@ def mix_skin(skin: Skin, vertices: Int32, shares: Float64) -> Skin:
     return Skin(bones, (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32))
 
 
-#: No more vertices of the source are looked at, spread evenly over their numbers.
+#: Largest number of sampled vertices of the source, evenly spaced by index.
 SAMPLES = 20_000
 #: Least cosine between normals before and after; below this part of the longest edge squared there is no area.
 LEAST_COSINE, FLAT = 0.2, 1e-6
@@ -133,8 +133,8 @@ class SourceShape:
     posed: Float64  # (f,v,3)
     faces: Int32  # (t,3)
     boxes: SurfaceBoxes
-    samples: IntArray  # (s,) vertices that are looked at
-    normals: Float64  # (f,s,3) theirs
+    samples: IntArray  # (s,) sampled vertices
+    normals: Float64  # (f,s,3) their normals
 
     @staticmethod
     def of(posed: Float64, faces: Int32) -> SourceShape:
@@ -146,18 +146,18 @@ class SourceShape:
 
 @dataclass(frozen=True, slots=True)
 class LevelShape:
-    """Points of a level and what moves them, in units of the problem."""
+    """Points of a level and their influences, in units of the problem."""
 
-    point_of_corner: Int32  # (c,) of all corners that the level was cut with
-    labels: Int32  # (c,l) how they look
-    corners: IntArray  # (t,3) those that each triangle has by now
+    point_of_corner: Int32  # (c,) of all corners of the level
+    labels: Int32  # (c,l) vertex, wedge and part of each
+    corners: IntArray  # (t,3) current corners of each triangle
     places: Float64  # (n,3)
     influences: Int32  # (n,k) indices of transforms
     weights: Float64  # (n,k)
-    transforms: Float64  # (f,c,3,4) of all carriers
+    transforms: Float64  # (f,c,3,4)
     shifts: Float64  # (f,n,3), or (f,0,3)
-    free: Bool  # (n,) those that may change
-    stiff: Bool  # (n,) those of borders and seams
+    free: Bool  # (n,) points that may change
+    stiff: Bool  # (n,) points on borders and seams
     mixes: bool  # whether weights may change
 
     @property
@@ -180,16 +180,16 @@ class LevelShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Upright:
-    """How triangles stand, and to where the source faces at their points: what no step may turn over."""
+class Orientation:
+    """Orientation of triangles, and of the source at their points, which no step may reverse."""
 
     normals: Float64  # (f,t,3) of the triangles, zero where there is none
-    facing: Float64  # (f,n,3) sums of the source's normals around all that each point stands for
-    away: Bool  # (f,t) triangles that face away from the source as it is
+    facing: Float64  # (f,n,3) sums of the source's normals around all merged points
+    away: Bool  # (f,t) triangles that face away from the source already
 
     @staticmethod
-    def of(level: LevelShape, source: SourceShape, near: Int32) -> Upright:
-        """`near` (v,) is the point that stands for each vertex of the source, -1: none does."""
+    def of(level: LevelShape, source: SourceShape, near: Int32) -> Orientation:
+        """`near` (v,) is the point of the level for each vertex of the source, -1: none."""
         owner, triangle = near[source.faces].reshape(-1), np.repeat(np.arange(len(source.faces)), 3)
         kept = owner >= 0
         size = (len(level.places), len(source.faces))
@@ -197,26 +197,26 @@ class Upright:
         a, b, c = (source.posed[:, source.faces[:, e]] for e in range(3))
         facing = np.stack([around @ normals for normals in np.cross(b - a, c - a)])
         normals = triangle_normals(level.posed, level.faces)
-        return Upright(normals, facing, faces_away(normals, level.faces, facing))
+        return Orientation(normals, facing, faces_away(normals, level.faces, facing))
 
-    def moved(self, level: LevelShape, changed: Bool) -> Upright:
-        """The same for a level some of whose triangles (t,) are others by now."""
+    def moved(self, level: LevelShape, changed: Bool) -> Orientation:
+        """The same for a level with some changed triangles (t,)."""
         normals, away = self.normals.copy(), self.away.copy()
         normals[:, changed] = triangle_normals(level.posed, level.faces[changed])
         away[:, changed] = faces_away(normals[:, changed], level.faces[changed], self.facing)
-        return Upright(normals, self.facing, away)
+        return Orientation(normals, self.facing, away)
 
-    def turned(self, posed: Float64, faces: Int32) -> Bool:
-        """(t,) whether a triangle turned over in some pose."""
+    def flipped(self, posed: Float64, faces: Int32) -> Bool:
+        """(t,) whether a triangle flipped in some pose."""
         now = triangle_normals(posed, faces)
         over = np.einsum("fti,fti->ft", now, self.normals) <= LEAST_COSINE
         bad = (over & self.normals.any(axis=2)) | (faces_away(now, faces, self.facing) & ~self.away)
-        turned: Bool = bad.any(axis=0)
-        return turned
+        flipped: Bool = bad.any(axis=0)
+        return flipped
 
 
 def faces_away(normals: Float64, faces: Int32, facing: Float64) -> Bool:
-    """(f,t) whether triangles face away from where the source does at all three of their points."""
+    """(f,t) whether triangles face away from the source at all three of their points."""
     sides = [np.einsum("fti,fti->ft", normals, facing[:, faces[:, e]]) for e in range(3)]
     away: Bool = normals.any(axis=2) & (np.max(sides, axis=0) <= 0)
     return away

@@ -1,1 +1,1 @@
-"""Offline: orders of bones and blends for a model, found by moments, without touching a vertex twice."""
+"""Search for orders of bones and blends of a model, by moments, so that each vertex is read once."""

@@ -1,15 +1,15 @@
-"""Sort the slots of every vertex, so that fewer blends lose least over all clips.
+"""Sort the slots of every vertex so that fewer blends cause the least error over all clips.
 
     minimise over the order of slots    sum_{n < k} sum_f || sum_j (w_j(n) - w_j) T_j^f p ||^2
 
-w(n) are the weights after the last slots handed theirs over by a fixed table of heirs. With the k x k Gram matrix of a
-vertex, G_ij = sum_f (T_i p)'(T_j p) = p' N_ij p, every order costs a few products, and no frame is touched:
+w(n) are the weights after the last slots transferred theirs by a fixed table of heirs. With the k x k Gram matrix of a
+vertex, G_ij = sum_f (T_i p)'(T_j p) = p' N_ij p, every order takes a few products, and no frame is read:
 
     error = d' G d,   d = w(n) - w                 N_ij: `pair_moments`
 
 All orders of up to four slots are tried for every vertex, with every table; the table that is best for the character is
-kept. Of more than four slots, each in turn is the first, the others hand over to it, cheapest first, until four are
-left, and the orders of these are tried.
+kept. With more than four slots, each is tried as the first; the others transfer their weights to it, cheapest first,
+until four are left, and the orders of these are tried.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.2 and 4.3 ("sorted to minimize vertex error
 across all the animations").
@@ -35,14 +35,14 @@ from osteon.lod.search.skin_motion import SkinMotion
 
 __all__ = ["fit_blends", "slot_grams"]
 
-#: Slots whose orders are all tried.
+#: Number of slots for which all orders are tried.
 TRIED = 4
-#: Vertices at a time.
+#: Vertices per block.
 BLOCK = 16384
 
 
 def fit_blends(motion: SkinMotion, skin: Skin) -> BlendOrder:
-    """The skin with its slots sorted, and the table of heirs that suits it."""
+    """The skin with its slots sorted, and the best table of heirs."""
     grams, weights, tables = (
         motion_grams(motion.transforms),
         skin.weights.astype(np.float64),
@@ -63,7 +63,7 @@ def fit_blends(motion: SkinMotion, skin: Skin) -> BlendOrder:
 
 
 def slot_grams(motion: SkinMotion, weights: Float64, grams: Float64, block: slice) -> Float64:
-    """(v,k,k) G of some vertices, less the motion of their mean slot: only differences of slots count."""
+    """(v,k,k) G of a block of vertices, relative to the mean slot: only differences of slots matter."""
     w = weights[block, :, None]
     points = np.where(w != 0, motion.holds[block] / np.where(w != 0, w, 1), 0)
     points[..., 3] = 1
@@ -78,14 +78,14 @@ def slot_grams(motion: SkinMotion, weights: Float64, grams: Float64, block: slic
 
 
 def _tables(n_slots: int) -> list[Int64]:
-    """All tables of heirs of up to four slots; slots beyond hand over to the first."""
+    """All tables of heirs of up to four slots; further slots transfer to the first."""
     tried = min(n_slots, TRIED)
     found = product(*(range(max(slot, 1)) for slot in range(tried)))
     return [np.array([*heirs, *[0] * (n_slots - tried)]) for heirs in found]
 
 
 def _sorted_slots(weights: Float64, forms: Float64, heirs: Int64) -> tuple[Int64, Float64]:
-    """(v,k) the best order of slots of every vertex, and (k,) what 1 … k blends lose over all of them."""
+    """(v,k) the best order of slots of every vertex, and (k,) the squared errors of 1 … k blends over all vertices."""
     n_vertices, n_slots = weights.shape
     changes = np.stack([blend_shares(heirs, n) for n in range(1, n_slots + 1)]) - np.eye(n_slots)  # (n,k,k)
     least, order = np.full(n_vertices, np.inf), np.zeros((n_vertices, n_slots), np.int64)
@@ -103,7 +103,7 @@ def _sorted_slots(weights: Float64, forms: Float64, heirs: Int64) -> tuple[Int64
 
 
 def _orders(weights: Float64, forms: Float64) -> Iterator[Int64]:
-    """(v,k) orders of slots to try, from descending weights on."""
+    """(v,k) the candidate orders of slots, beginning with descending weights."""
     n_slots = weights.shape[1]
     descending = np.argsort(-weights, axis=1, kind="stable")
     if n_slots <= TRIED:
@@ -116,7 +116,7 @@ def _orders(weights: Float64, forms: Float64) -> Iterator[Int64]:
 
 
 def _dropped_last(weights: Float64, forms: Float64, descending: Int64, first: int) -> Int64:
-    """(v,k) an order that begins with one slot and ends with those that hand over to it at the least loss."""
+    """(v,k) an order that begins with one slot and ends with those that transfer to it at the least error."""
     n_vertices, n_slots = weights.shape
     rows, lead = np.arange(n_vertices), descending[:, first]
     left = np.ones((n_vertices, n_slots), bool)

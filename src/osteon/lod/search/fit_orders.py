@@ -1,21 +1,21 @@
-"""Progressive hierarchies of a character: one for each clip, and one for all.
+"""Fit progressive hierarchies of a character: one for each clip, and one for all.
 
     minimise for every count n of active bones   sum_f sum_v || x_v^f(n) - x_v^f ||^2
 
-over the order, one parent a bone and one offset a bone. Forward and backward search both take part; so does the basic
-form with fitted offsets, and what is kept is not above that where levels are baked.
+over the order, one parent per bone and one offset per bone. Candidates come from forward and backward search and from
+the basic form with fitted offsets; the result is no worse than that form at the counts of baked levels.
 
     form        parents                  an inactive bone
-    advanced    any bone, or nothing     follows by a fitted offset
+    advanced    any bone, or none        follows by a fitted offset
     offset      those of the rig         follows by a fitted offset
     mean        those of the rig         takes the mean of its local transformation over the clip
     copy        those of the rig         copies its parent
 
-Where a bone of the rig has no parent to copy, or none is active, it takes the mean.
+A bone without a parent in the rig, or without an active one, takes the mean.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.3.
-Differs from the paper: a bone that is active is where the input has it, whatever its parents in the rig do. Literal
-kinematics over parents that follow stalls: what is inexact above stays inexact below.
+Differs from the paper: an active bone has its exact transform, whatever its parents in the rig do. Literal kinematics
+over inexact parents stalls: the errors of ancestors remain in their descendants.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ __all__ = [
     "runs_of",
 ]
 
-#: Errors are equal that differ by less than this part of themselves, or that of the worst: float32 rounds offsets.
+#: Relative and absolute tolerance of equal errors, the latter relative to the worst error: float32 rounds offsets.
 EQUAL, NOTHING = 1e-4, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class FrameRun:
-    """Frames that one hierarchy is for."""
+    """The range of frames of one hierarchy."""
 
     name: str  # of the clip; "" for all
     start: int
@@ -106,7 +106,7 @@ def fit_order(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm 
 
 
 def _better(motion: SkinMotion, pairs: Float64, run: FrameRun, basic: BoneOrder, best: MergeState) -> BoneOrder:
-    """What the search found, unless its errors were rounding and are above those of the basic form."""
+    """The result of the search, or the basic form if rounding makes the result worse than that."""
     n = basic.n_ordered
     baked = [count_of_part(part, n) for part in BAKED_PARTS]
     order = _stored(motion, run, best, basic.base / motion.squared_unit, "advanced")
@@ -117,7 +117,7 @@ def _better(motion: SkinMotion, pairs: Float64, run: FrameRun, basic: BoneOrder,
 
 
 def _default_pose(motion: SkinMotion, transforms: Float64, form: BoneForm) -> Float64:
-    """(n+1,3,4) where the bones are by the means of their local transformations; the last is the world."""
+    """(n+1,3,4) the pose of the means of all local transformations; the last is the world."""
     pose = identity(motion.n_bones + 1)
     for b in parents_first(motion.parents.tolist()):
         above = int(motion.parents[b])
@@ -130,7 +130,7 @@ def _default_pose(motion: SkinMotion, transforms: Float64, form: BoneForm) -> Fl
 
 
 def mean_transform(local: Float64, pivot: Float64) -> Float64:
-    """(3,4) the mean turn of transforms (f,3,4), at their mean size, with the mean place of the pivot."""
+    """(3,4) the mean rotation of transforms (f,3,4), at their mean size, with the mean position of the pivot."""
     mean = identity()
     size = np.sqrt(np.mean(local[..., :3] ** 2) * 3)
     mean[:, :3] = size * nearest_rotation(local[..., :3].mean(axis=0))
@@ -140,7 +140,7 @@ def mean_transform(local: Float64, pivot: Float64) -> Float64:
 
 
 def _stored(motion: SkinMotion, run: FrameRun, state: MergeState, base: float, form: BoneForm) -> BoneOrder:
-    """The path of a state as it is kept, in numbers and units of the model; its errors are still to be found."""
+    """The path of a state as a BoneOrder of the model; its errors are not computed yet."""
     n = motion.n_bones
     parents, offsets = np.full(n, -1), identity(n)
     for follow in state.path:
@@ -160,7 +160,7 @@ def _stored(motion: SkinMotion, run: FrameRun, state: MergeState, base: float, f
 
 
 def _in_model(motion: SkinMotion, parents: Int64, offsets: Float64) -> tuple[Int32, Float32]:
-    """Parents (b,) and offsets (b,3,4) of all bones of the model; those that are not used follow for ever."""
+    """Parents (b,) and offsets (b,3,4) of all bones of the model; unused ones always follow."""
     whole_parents, whole_offsets = motion.leaders.astype(np.int32), motion.ties.copy()
     whole_parents[motion.bones] = np.where(parents < 0, -1, motion.bones[parents])
     whole_offsets[motion.bones] = offsets
@@ -170,7 +170,7 @@ def _in_model(motion: SkinMotion, parents: Int64, offsets: Float64) -> tuple[Int
 def errors_of_order(
     motion: SkinMotion, pairs: Float64, run: FrameRun, order: BoneOrder, counts: Sequence[int]
 ) -> Float64:
-    """(m,) squared errors with so many active bones, in units of the body, for any frames."""
+    """(m,) squared errors for counts of active bones, in units of the body, for any frames."""
     exact, chain = frame_factor(motion.transforms[run.start : run.stop]), in_units(motion, order)
     errors = np.zeros(len(counts))
     for i, count in enumerate(counts):
@@ -180,7 +180,7 @@ def errors_of_order(
 
 
 def left_out(chain: BoneChain, exact: Float64, count: int) -> tuple[IntArray, Float64]:
-    """The bones behind the first `count`, and (f,m,3,4) by how much they are off; the last bone of `exact` stays."""
+    """The bones after the first `count`, and (f,m,3,4) their differences from `exact`, whose last bone is the world."""
     world, left = len(chain.parents), chain.order[count:]
     with_world = BoneChain(
         np.concatenate([[world], chain.order]),

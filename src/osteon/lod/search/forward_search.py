@@ -1,22 +1,23 @@
-"""Forward search for the order of bones: from none active to all, each time the bone that lowers the error most.
+"""Forward search for the order of bones: from none active to all, adding the bone that lowers the error most.
 
 A bone that becomes active is exact, and any inactive bone may follow it from then on if that lowers the error. Every
-bone is looked at in every step; what those that would follow it gain is summed up as if they did not touch.
+step evaluates every bone; the gains of the bones that would follow it are summed as if they were independent.
 
-Only the order is taken from here. Who follows whom at every level, with one parent and one offset a bone, is found by
-merging bones in the reverse order (`merge_search`).
+Only the order is used. The parents and offsets, one per bone for all levels, are found by merging bones in the reverse
+order (`merge_search`).
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.3: "a complete search is performed".
 
-Notes. Trying the best two or three of each step in earnest takes twice as long and gives orders that are as often worse
-as better (mean log10 of the shares of CesiumMan, Fox and Soldier -4.01 with one, -3.98 with two, -4.02 with three).
+Notes. Evaluating the best two or three of each step exactly takes twice as long and gives orders that are as often
+worse as better (mean log10 of the relative errors of CesiumMan, Fox and Soldier -4.01 with one, -3.98 with two, -4.02
+with three).
 
-Bones that each follow one active bone by an offset of their own: the free form that the forward search works on.
+**State.** Each bone follows one active bone by its own offset.
 
     U_b = T_a(b) O_b,   E = sum_f sum_bc tr(D_b A_bc D_c'),   D_b = U_b - T_b
 
 If one D_b changes by X, E changes by 2 <X, H_b> + <X A_bb, X> with H_b = sum_c D_c A_cb; T_x' H_b is kept for all x,
-so neither vertices nor frames are touched (`pair_moments` has the symbols).
+so neither vertices nor frames are read (symbols: `pair_moments`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = ["FollowState", "search_forward", "start_following"]
 
 @dataclass(slots=True)
 class FollowState:
-    """Who follows whom by what, and what is wrong."""
+    """The leaders and offsets of all bones, and the remaining error."""
 
     problem: MergeProblem
     leaders: Int64  # (n,) a bone, itself, or n for the world
@@ -47,13 +48,13 @@ class FollowState:
         return FollowState(self.problem, self.leaders.copy(), self.offsets.copy(), self.wrongs.copy(), self.error)
 
     def prices(self, b: Int64) -> Float64:
-        """(m,) what each bone of b costs now, above what it would cost if it were exact."""
+        """(m,) the error that each bone of b adds now, compared with an exact bone."""
         leaders = self.leaders[b]
         slopes, exact = self._slopes(b, leaders)
         return offset_costs(self.problem.own[leaders], self.problem.pairs[b, b], slopes, self.offsets[b, :3]) + exact
 
     def trials(self, b: Int64, p: Int64) -> tuple[Float64, Float64]:
-        """(m,3,4) the best offsets of bones b (m,) on p (m,), and (m,) what they would cost."""
+        """(m,3,4) the best offsets of bones b (m,) to leaders p (m,), and (m,) the errors they would add."""
         problem = self.problem
         slopes, exact = self._slopes(b, p)
         pairs = problem.pairs[b, b]
@@ -61,21 +62,21 @@ class FollowState:
         return offsets, offset_costs(problem.own[p], pairs, slopes, offsets) + exact
 
     def _slopes(self, b: Int64, p: Int64) -> tuple[Float64, Float64]:
-        """K of each pair, and the part of its cost that does not depend on the offset."""
+        """K of each pair, and the part of its error that does not depend on the offset."""
         grams, pairs = self.problem.grams, self.problem.pairs[b, b]
         slopes = self._others(p, b) - grams[p, b] @ pairs
         exact = (self.problem.own[b] * pairs).sum(axis=(1, 2)) - 2 * np.einsum("mii->m", self._others(b, b))
         return slopes, exact
 
     def _others(self, x: Int64, b: Int64) -> Float64:
-        """(m,4,4) T_x' of what is wrong at each bone of b (m,) because of all other bones."""
+        """(m,4,4) T_x' H_b of bones b (m,) from all other bones."""
         grams = self.problem.grams
         own = grams[x, self.leaders[b]] @ self.offsets[b] - grams[x, b]
         others: Float64 = self.wrongs[x, b] - own @ self.problem.pairs[b, b]
         return others
 
     def lead(self, b: int, p: int, offset: Float64) -> None:
-        """Let b follow p by an offset (3,4) from now on."""
+        """Make b follow p by an offset (3,4)."""
         one, grams = np.array([b]), self.problem.grams
         before, was = float(self.prices(one)[0]), grams[:, self.leaders[b]] @ self.offsets[b]
         self.leaders[b], self.offsets[b, :3] = p, offset
@@ -86,7 +87,7 @@ class FollowState:
 
 
 def start_following(problem: MergeProblem) -> FollowState:
-    """All bones exact: each leads itself."""
+    """The state of all bones exact: each is its own leader."""
     n = problem.n_bones
     return FollowState(problem, np.arange(n), np.tile(np.eye(4), (n, 1, 1)), np.zeros((n + 1, n, 4, 4)))
 
@@ -108,7 +109,7 @@ def search_forward(problem: MergeProblem) -> list[int]:
 
 
 def _changes(state: FollowState, left: Int64) -> Float64:
-    """(m,m) by how much the error changes through each bone (row) if another (column) becomes active."""
+    """(m,m) the change of the error by each bone (row) if another (column) becomes active."""
     prices = state.prices(left)
     b, c = np.repeat(left, len(left)), np.tile(left, len(left))
     others = b != c
@@ -118,7 +119,7 @@ def _changes(state: FollowState, left: Int64) -> Float64:
 
 
 def _activate(state: FollowState, left: Int64, i: int, changes: Float64) -> None:
-    """Make a bone exact, and let those follow it whom that helps, the one whom it helps most first."""
+    """Make a bone exact, and make others follow it if that lowers the error, the largest gain first."""
     bone = int(left[i])
     state.lead(bone, bone, identity())
     for j in np.argsort(changes, kind="stable"):
@@ -127,7 +128,7 @@ def _activate(state: FollowState, left: Int64, i: int, changes: Float64) -> None
 
 
 def _follow(state: FollowState, b: int, parent: int) -> None:
-    """Let b follow a bone, if that lowers the error or b is exact still."""
+    """Make b follow a bone, if that lowers the error or b is still exact."""
     one = np.array([b])
     offsets, costs = state.trials(one, np.array([parent]))
     if state.leaders[b] == b or costs[0] < state.prices(one)[0]:

@@ -1,29 +1,29 @@
-"""The error of every number of bones with every number of blends, from moments alone (the paper's figure 7).
+"""The error of every number of bones with every number of blends, from moments (the paper's figure 7).
 
     x(n,k) - x = sum_b D_b z_b^k + sum_b T_b d_b,        d_b = z_b^k - z_b
 
     E(n,k) = <D A^kk, D> + 2 <D, T A^dk> + <T A^dd, T>
 
-D is used minus true matrix with n active bones, z^k what hangs on a bone with k blends; A^kk, A^dk, A^dd are the pair
-moments of these. The last term does not depend on n, and D is zero for active bones.
+D is the used minus the exact matrix with n active bones, z^k the weighted points of a bone with k blends; A^kk, A^dk,
+A^dd are their pair moments. The last term does not depend on n, and D is zero for active bones.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, figure 7.
 
-How one number, 0 … 1, is spent on bones and on blends: always on what lowers the error most for its cost.
+**Curve.** A level 0 … 1 is a fraction of the full cost, spent on what lowers the error most per cost:
 
     cost(n,k) = 1/2 (n - 1) / (N - 1) + 1/2 (ops(k) - ops(1)) / (ops(K) - ops(1))
 
-From one bone and one blend to all of both, each step goes to the count of bones, or to one blend more, for which the
-error falls most a unit of cost. The level is the cost, so half of it is what bones can take and half what blends can.
+From one bone and one blend to all of both, each step adds bones, or one blend, whichever lowers the error most per unit
+of cost. Bones and blends each contribute half of the full cost.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4 ("a value representing the % of maximum
 computation") and table 2.
-Differs from the paper: it does not say how the value is split.
+Differs from the paper: it does not specify how the value is split.
 
-What fewer bones and fewer blends cost, alone and together, in every clip: the grid that levels are chosen from.
+**Choice.** `SkinErrors` is the grid of errors from which levels are chosen.
 
-A number of bones and one of blends is chosen for a tolerance: of all pairs that keep it in every clip the cheapest, by
-the paper's count of operations (`fit_curve`).
+For a tolerance, the cheapest pair of bones and blends that keeps it in every clip is chosen, by the paper's count of
+operations.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ __all__ = [
     "vertex_operations",
 ]
 
-#: Operations a vertex with 1 to 4 blends (table 2); every blend beyond costs as much as the fourth.
+#: Operations per vertex with 1 to 4 blends (table 2); every further blend costs as much as the fourth.
 OPERATIONS = (20.0, 35.0, 43.0, 50.0)
 
 
 def vertex_operations(n_blends: int) -> Float64:
-    """(k,) what a vertex costs with 1 … k blends."""
+    """(k,) operations per vertex with 1 … k blends."""
     beyond = OPERATIONS[-1] + (OPERATIONS[-1] - OPERATIONS[-2]) * np.arange(1, max(1, n_blends - 3))
     return np.concatenate([OPERATIONS, beyond])[:n_blends]
 
@@ -77,7 +77,7 @@ def fit_curve(errors: Float64, samples: int) -> LevelCurve:
 
 
 def _costs(n_bones: int, n_blends: int) -> Float64:
-    """(n+1,k) the share of the full cost, from 0 for one bone and one blend to 1."""
+    """(n+1,k) the fraction of the full cost, from 0 for one bone and one blend to 1."""
     bones = np.maximum(np.arange(n_bones + 1) - 1, 0) / max(1, n_bones - 1)
     operations = vertex_operations(n_blends)
     blends = (operations - operations[0]) / max(1.0, float(operations[-1] - operations[0]))
@@ -88,7 +88,7 @@ def _costs(n_bones: int, n_blends: int) -> Float64:
 
 
 def _next_knot(errors: Float64, costs: Float64, here: tuple[int, int]) -> tuple[int, int]:
-    """More bones or one blend more, whichever lowers the error most for what it costs; of equals the cheaper."""
+    """The next count of bones, or one more blend, whichever lowers the error most per cost; of equals the cheaper."""
     n, k = here
     ahead = [(m, k) for m in range(n + 1, len(errors))] + ([(n, k + 1)] if k + 1 < errors.shape[1] else [])
     gains = [(errors[here] - errors[to]) / (costs[to] - costs[here]) for to in ahead]
@@ -98,7 +98,7 @@ def _next_knot(errors: Float64, costs: Float64, here: tuple[int, int]) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class BlendMoments:
-    """Pair moments of some number of blends, as forms (4n,4n)."""
+    """Pair moments of a number of blends, as forms (4n,4n)."""
 
     kept: Float64  # A^kk
     crossed: Float64  # A^dk
@@ -106,7 +106,7 @@ class BlendMoments:
 
 
 def blend_moments(motion: SkinMotion, blends: BlendOrder) -> tuple[BlendMoments, ...]:
-    """Those of 1 … k blends; the motion's slots are in the order of the blends."""
+    """The moments of 1 … k blends; the motion's slots must be in the order of the blends."""
     whole = stacked_holds(motion.owners, motion.holds, motion.n_bones)
     own = blends.skin.weights.astype(np.float64)
     found = []
@@ -139,13 +139,13 @@ def level_errors(motion: SkinMotion, moments: tuple[BlendMoments, ...], order: B
 
 @dataclass(frozen=True, slots=True)
 class SkinErrors:
-    """Errors by how many bones are allowed and how many blends are made."""
+    """Errors by the numbers of bones and blends."""
 
     clips: tuple[str, ...]  # names; the last is "", one order for all clips
     squared: tuple[Float64, ...]  # (n+1,k) of each: sums over frames and vertices, in units of the model
     samples: tuple[int, ...]  # frames times vertices of each
-    bases: tuple[float, ...]  # of each the error with only the root active, and copied by all
-    diagonal: float  # the body's size as it plays
+    bases: tuple[float, ...]  # error of each with only the root active, and copied by all
+    diagonal: float  # size of the posed body
 
     @property
     def n_bones(self) -> int:
@@ -156,16 +156,16 @@ class SkinErrors:
         return int(self.squared[0].shape[1])
 
     def rms(self, clip: int) -> Float64:
-        """(n+1,k) root mean square distance of a clip, as a part of the body's size."""
+        """(n+1,k) root mean square distance of a clip, as a fraction of the body's size."""
         return np.asarray(np.sqrt(self.squared[clip] / self.samples[clip]) / (self.diagonal or 1.0))
 
     @property
     def worst_rms(self) -> Float64:
-        """(n+1,k) the same of the worst clip, each by its own order."""
+        """(n+1,k) the same of the worst clip, each clip by its own order."""
         return np.asarray(np.max([self.rms(clip) for clip in range(len(self.clips) - 1)], axis=0))
 
     def share(self, clip: int) -> Float64:
-        """(n+1,k) squared error as a share of that with only the root active (figure 7)."""
+        """(n+1,k) squared error relative to that with only the root active (figure 7)."""
         base = self.bases[clip]
         return np.asarray(self.squared[clip] / base if base > 0 else np.zeros_like(self.squared[clip]))
 
@@ -188,12 +188,12 @@ class SkinErrors:
         return int(np.flatnonzero(self.worst_rms[-1] <= tolerance)[0]) + 1 if tolerance >= 0 else self.n_blends
 
     def curve_of_all(self) -> LevelCurve:
-        """The one number 0 … 1 as bones and blends for all clips at once."""
+        """The curve for the order of all clips."""
         return fit_curve(self.squared[-1], self.samples[-1])
 
 
 def skin_errors(model: SkinnedModel, skin: ProgressiveSkin) -> SkinErrors:
-    """The errors of a model's orders, from moments alone."""
+    """The errors of a model's orders, from moments."""
     motion = read_skin_motion(model, skin.blends.skin)
     moments, orders = blend_moments(motion, skin.blends), (*skin.orders, skin.all_clips)
     grids = [level_errors(motion, moments, order, run) for order, run in zip(orders, runs_of(motion), strict=True)]

@@ -1,36 +1,35 @@
-"""Backward search for a progressive hierarchy: which bone follows which next, from all bones active to none.
+"""Backward search for a progressive hierarchy: from all bones active to none, one more bone follows in each step.
 
     minimise over orders and parents    sum_n  weight_n regret_n^2,     regret_n = log(e_n / best_n)
 
-e_n is the share of the error that n active bones leave, with a floor below which nothing is seen, best_n the least that
-was met with n bones. A nested order cannot be best at every count; squares make it nearly so at all of them. The counts
-that people bake levels at weigh more.
+e_n is the relative error with n active bones, with a floor below which differences are invisible, best_n the least
+found with n bones. A nested order cannot be best at every count; squares make it nearly best at all of them. The counts
+at which levels are usually baked have a larger weight.
 
-Several states with equally many active bones go on, half of them those of the least error, half of them those of the
-best path so far. Orders that were found by other means walk along, take part with whatever follows from their states,
-and may win as they are.
+The search is a beam search: of the states with equally many active bones, half are kept for the least error and half
+for the best path so far. Orders from other searches are followed as well; their states may branch, or win unchanged.
 
 Notes, share of the error in % at a quarter and half, and seconds. Fox Run: 1 state 4.09, 0.77; 8 by the path alone
 4.07, 0.75; 8 by both 3.34, 0.71 (0.15 s); 16 by both 3.32, 0.69 (0.27 s). Soldier Run: 4 states .0551, 1.3e-4, 6 states
-.0519, 1.1e-4, 12 the same. By the error alone the paths that come out have lost what was best on the way: worse than
-one state. The sum of logarithms instead of squared regrets: up to 3.1 times the best sets of single counts (8 joints).
+.0519, 1.1e-4, 12 the same. By the error alone the resulting paths are worse than with one state. The sum of
+logarithms instead of squared regrets: up to 3.1 times the best sets of single counts (8 joints).
 A parent that stays (the world) brings Fox Walk from 6.4, 1.30 to 4.0, 0.98, CesiumMan from 2.6 to 1.1.
 
-Bones that follow others, one more at a time: the error of every next choice, without touching vertices or frames.
+**State.** The errors of all next choices are updated in each step, without reading vertices or frames.
 
-Every active bone a carries a cluster: itself and all that follow it, as one rigid body. When c begins to follow p by O,
+Every active bone has a cluster: itself and all that follow it, as one rigid body. When c begins to follow p by O,
 
     z_p += O z_c,     and the error changes by   2 <T_p O - T_c, H_c> + <(T_p O - T_c) A_cc, T_p O - T_c>
 
-with A the pair moments of the clusters and H_c = sum_v r_v z_vc' of what is wrong already (r_v = posed minus true).
+with A the pair moments of the clusters and H_c = sum_v r_v z_vc' of the present error (r_v = posed minus exact).
 Of H_c the cost of a pair (c,p) needs T_p' H_c and T_c' H_c, which are kept for all bones; N_xy = sum_f T_x' T_y.
 
     symbol    name
     A         pairs (n,n,4,4)
-    N         grams (n+1,n+1,4,4); bone n is the world, which stays and costs nothing
+    N         grams (n+1,n+1,4,4); bone n is the world, which does not move and is free
     T_x' H_c  wrongs (n+1,n,4,4)
 
-One offset a bone serves all levels: a cluster is fitted as a whole, with all that follows it already.
+One offset per bone serves all levels: a cluster is fitted as a whole, with all bones that follow already.
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.3, backwards: from all bones to the root.
 """
 
@@ -52,13 +51,13 @@ __all__ = ["BAKED_PARTS", "Follow", "MergeProblem", "MergeState", "order_of", "s
 
 @dataclass(frozen=True)
 class MergeProblem:
-    """What does not change while bones begin to follow."""
+    """The constant data of a search."""
 
     pairs: Float64  # (n,n,4,4) A of single bones
     grams: Float64  # (n+1,n+1,4,4) N
     rigid: bool  # whether bones keep their size
-    above: Int64 | None = None  # (n,) basic form: bones follow the nearest active one above in the rig, roots come last
-    pose: Float64 | None = None  # (n+1,3,4) a default pose that offsets follow from; fitted where there is none
+    above: Int64 | None = None  # (n,) basic form: bones follow the nearest active ancestor in the rig, roots come last
+    pose: Float64 | None = None  # (n+1,3,4) a default pose that defines the offsets; fitted if None
 
     @property
     def n_bones(self) -> int:
@@ -75,24 +74,24 @@ class MergeProblem:
 
     @cached_property
     def _sizes(self) -> Float64:
-        """(n+1,) how large each bone plays."""
+        """(n+1,) size of each posed bone."""
         stretch = np.einsum("bii->b", self.own[:, :3, :3])
         return np.ones_like(stretch) if self.rigid else np.sqrt(np.maximum(stretch / stretch[-1], 1e-300))
 
     def fit(self, c: Int64, p: Int64, moments: Float64, slopes: Float64) -> Float64:
-        """(m,3,4) the offsets by which bones c (m,) best follow p (m,)."""
+        """(m,3,4) the best offsets of bones c (m,) to parents p (m,)."""
         sizes = np.stack([self._steepness[p], self._sizes[c] / self._sizes[p]], axis=1)
         return fit_offsets(self.own[p], moments, slopes, sizes, rigid=self.rigid)
 
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """A bone began to follow."""
+    """A step: a bone begins to follow."""
 
     bone: int
     parent: int  # n: the world
     offset: Float64  # (3,4)
-    error: float  # of all, from then on
+    error: float  # total, after this step
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ class MergeState:
     active: Bool  # (n,)
     pairs: Float64  # (n,n,4,4) A of the clusters
     wrongs: Float64  # (n+1,n,4,4) T_x' H_c
-    costs: Float64  # (n,n+1) by how much the error rises if bone c follows p; infinite where it may not
+    costs: Float64  # (n,n+1) increase of the error if bone c follows p; infinite if it may not
     path: tuple[Follow, ...] = ()
 
     @property
@@ -111,14 +110,14 @@ class MergeState:
         return self.path[-1].error if self.path else 0.0
 
     def best(self, most: int) -> list[tuple[float, int, int]]:
-        """(error then, bone, parent) of active bones with their best parents, the least errors first."""
+        """(resulting error, bone, parent) of active bones with their best parents, the least errors first."""
         parents = self.costs.argmin(axis=1)
         least = self.costs[np.arange(len(parents)), parents]
         ranked = np.argsort(least, kind="stable")[: min(most, np.count_nonzero(np.isfinite(least)))]
         return [(self.error + float(least[c]), int(c), int(parents[c])) for c in ranked]
 
     def follow(self, c: int, p: int, *, spent: bool = False) -> MergeState:
-        """The state after bone c begins to follow p; one that is `spent` hands its arrays over to it."""
+        """The state after bone c begins to follow p; it reuses the arrays of a state that is `spent`."""
         problem = self.problem
         offset = _offsets(self, np.array([c]), np.array([p]))[0]
         whole = np.eye(4)
@@ -142,7 +141,7 @@ class MergeState:
 
 
 def start_merging(problem: MergeProblem) -> MergeState:
-    """All bones active."""
+    """The state with all bones active."""
     n = problem.n_bones
     state = MergeState(
         problem, np.ones(n, bool), problem.pairs, np.zeros((n + 1, n, 4, 4)), np.full((n, n + 1), np.inf)
@@ -151,7 +150,7 @@ def start_merging(problem: MergeProblem) -> MergeState:
 
 
 def _refreshed(state: MergeState, changed: Int64) -> MergeState:
-    """The costs of clusters that changed, and of those whose parent began to follow, anew."""
+    """Recompute the costs of changed clusters, and of those whose parent began to follow."""
     problem, costs = state.problem, state.costs
     if problem.above is None:
         parents = np.append(np.flatnonzero(state.active), problem.n_bones)
@@ -167,7 +166,7 @@ def _refreshed(state: MergeState, changed: Int64) -> MergeState:
 
 
 def _nearest_active(above: Int64, active: Bool) -> Int64:
-    """(n,) the nearest active bone above each, n for none."""
+    """(n,) the nearest active ancestor of each bone, n for none."""
     found = np.full(len(above), len(above))
     for b in range(len(above)):
         up = above[b]
@@ -184,7 +183,7 @@ def _slopes(state: MergeState, c: Int64, p: Int64) -> Float64:
 
 
 def _offsets(state: MergeState, c: Int64, p: Int64) -> Float64:
-    """(m,3,4) by which c would follow p."""
+    """(m,3,4) the offsets with which c would follow p."""
     problem = state.problem
     if problem.pose is not None:
         return compose(invert(problem.pose[p]), problem.pose[c])
@@ -192,7 +191,7 @@ def _offsets(state: MergeState, c: Int64, p: Int64) -> Float64:
 
 
 def _costs(state: MergeState, c: Int64, p: Int64) -> Float64:
-    """(m,) by how much the error rises."""
+    """(m,) increase of the error."""
     problem, moments, slopes = state.problem, state.pairs[c, c], _slopes(state, c, p)
     known = problem.pose is not None
     offsets = _offsets(state, c, p) if known else problem.fit(c, p, moments, slopes)
@@ -201,23 +200,23 @@ def _costs(state: MergeState, c: Int64, p: Int64) -> Float64:
     return np.asarray(changes + exact)
 
 
-#: States that go on, by how many bones there are at most.
+#: Beam width, by the number of bones.
 WIDTHS = ((14, 32), (32, 16), (64, 6), (128, 3))
-#: How many times fewer of the basic form, whose bones have one parent to choose from.
+#: The beam is narrower by this factor in the basic form, which has one candidate parent per bone.
 BASIC = 3
-#: Errors below this share are as good as none: about 1e-4 of the diagonal.
+#: Relative errors below this are invisible: about 1e-4 of the diagonal.
 FLOOR = 1e-6
-#: Parts of the bones at which levels are baked, and how much more these counts weigh.
+#: Fractions of the bones at which levels are baked, and the weight of these counts.
 BAKED_PARTS = (0.25, 0.5, 0.75)
 BAKED_WEIGHT = 4.0
-#: What it costs to be above the limit once, as much as to be 1.6 times the best at such a count; what it costs besides,
-#: times the logarithm; and what is not above it yet.
+#: Penalty for exceeding the limit, equal to that of 1.6 times the best at such a count; its slope over the logarithm;
+#: and the tolerance of the limit.
 ABOVE, STEEP, EQUAL = 0.88, 8.0, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """A state, what its path has cost so far, and the order that it keeps to, if it does."""
+    """A state, the cost of its path so far, and the order that it follows, if any."""
 
     rank: float
     state: MergeState
@@ -228,7 +227,7 @@ class _Ranked:
 class _Choice:
     """A state with one active bone less."""
 
-    source: int  # which of the states before
+    source: int  # index of the previous state
     bone: int
     parent: int
     log_error: float
@@ -236,8 +235,8 @@ class _Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
-    """What an error costs at one count."""
+class _Pricing:
+    """The cost of an error at one count."""
 
     weight: float
     most: float  # the logarithm that it should not exceed
@@ -250,10 +249,9 @@ class _Judge:
 def search_backward(
     start: MergeState, base: float, orders: Sequence[Sequence[int]] = (), limit: MergeState | None = None
 ) -> list[MergeState]:
-    """States with no active bone, the best first; their paths say who followed whom. Errors are judged by `base`.
+    """States with no active bone, the best first; their paths list the steps. Errors are relative to `base`.
 
-    A path that is above that of `limit` where levels are baked is worth its price only if all others are much worse at
-    another count.
+    A path with larger errors than that of `limit` at the counts of baked levels is penalised.
     """
     n_bones = start.problem.n_bones
     width = next((wide for most, wide in WIDTHS if n_bones <= most), 1)
@@ -267,18 +265,18 @@ def search_backward(
         if limit is not None and count in baked:
             most = _log(limit.path[n_bones - 1 - count].error, floor)
         weight = 0.0 if count == 0 else BAKED_WEIGHT if count in baked else 1.0
-        ranked = _next_states(ranked, width, floor, _Judge(weight, most))
+        ranked = _next_states(ranked, width, floor, _Pricing(weight, most))
     return [r.state for r in sorted(ranked, key=lambda r: r.rank)]
 
 
-def _next_states(ranked: list[_Ranked], width: int, floor: float, judge: _Judge) -> list[_Ranked]:
-    """States with one active bone less: the best ones, no set of active bones twice, and those of the orders."""
+def _next_states(ranked: list[_Ranked], width: int, floor: float, pricing: _Pricing) -> list[_Ranked]:
+    """The best states with one active bone less, each set of active bones once, and those of the given orders."""
     ordered = [_ordered_choice(ranked, i, floor) for i, r in enumerate(ranked) if r.order is not None]
     choices = [c for i in range(len(ranked)) for c in _free_choices(ranked, i, width, floor)]
     best = min(choice.log_error for choice in (*choices, *ordered))
 
     def rank_of(choice: _Choice) -> float:
-        return ranked[choice.source].rank + judge.price(choice.log_error, best)
+        return ranked[choice.source].rank + pricing.price(choice.log_error, best)
 
     found: dict[bytes, _Choice] = {}
     by_rank, by_error = sorted(choices, key=rank_of), sorted(choices, key=lambda c: c.log_error)
@@ -303,7 +301,7 @@ def _free_choices(ranked: list[_Ranked], i: int, width: int, floor: float) -> It
 
 
 def _ordered_choice(ranked: list[_Ranked], i: int, floor: float) -> _Choice:
-    """The next bone of the order that a state keeps to, with its best parent."""
+    """The next bone of the order that a state follows, with its best parent."""
     state, order = ranked[i].state, ranked[i].order or ()
     bone = order[len(order) - 1 - len(state.path)]
     parent = int(state.costs[bone].argmin())

@@ -1,17 +1,16 @@
-"""What the search reads of a model: the bones that vertices use, what hangs on each, and how they move.
+"""The input of the search: the bones that vertices use, their weighted points, and their motion.
 
-Bones that no vertex uses are left out. Joints that stand for one another, as when two skins bind one node differently,
-are one bone: where both are placed alike in every frame, T_c = T_b K with a constant K, and what hangs on c hangs on b
-as K z. With z_vb = sum of w [p; 1] over the slots of a vertex that belong to bone b,
+Bones that no vertex uses are omitted. Duplicate joints, as when two skins bind one node differently, are one bone: if
+both have the same placement in every frame, T_c = T_b K with a constant K, and points z of c become points K z of b.
+With z_vb = sum of w [p; 1] over the slots of a vertex that belong to bone b,
 
     x_v^f = sum_b T_b^f z_vb
 
-Lengths are in units of the body: the rest pose is centred and has a diagonal of one, and so has the posed side, at the
-size at which it plays. Rigs that carry a scale of 0.01 are then like all others, and what follows nothing is the
-identity there.
+Lengths are in units of the body: the rest pose and the posed body are each centred and have a diagonal of one. Rigs
+with a scale of 0.01 are then like all others, and a bone that follows nothing is the identity.
 
-Notes. Errors are those of linear blending, for dual quaternions too: both agree to first order in what is left out, and
-the order only has to rank. Displacements of the rest pose are small beside it, and left out of the search.
+Notes. Errors are those of linear blending, for dual quaternions too: both agree to first order in the difference, and
+the order only has to rank. Displacements of the rest pose are comparatively small, and ignored in the search.
 """
 
 from __future__ import annotations
@@ -31,27 +30,27 @@ from osteon.lod.level_player import rest_pivots
 
 __all__ = ["SkinMotion", "read_skin_motion"]
 
-#: Families whose slots hold a bone and a weight, nothing else.
+#: Kinds of deformers whose slots hold a bone and a weight only.
 FAMILIES = ("linear_blend", "dual_quaternion")
-#: Joints are one if no entry of their placements differs by more than this, in diagonals.
+#: Joints are duplicates if no entry of their placements differs by more than this, in diagonals.
 SAME_JOINT = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
 class SkinMotion:
-    """Used bones, what hangs on them and how they move, in units of the body."""
+    """Used bones, their weighted points and their motion, in units of the body."""
 
     bones: Int64  # (n,) their numbers in the model
     names: tuple[str, ...]  # (n,)
-    parents: Int64  # (n,) the nearest used bone above in the rig, -1 at a root
+    parents: Int64  # (n,) the nearest used ancestor in the rig, -1 at a root
     transforms: Float64  # (f,n,3,4) posed_from_rest
     owners: Int64  # (v,k) the used bone of each slot
     holds: Float64  # (v,k,4) z of each slot
     clips: tuple[Clip, ...]
-    rigid: bool  # whether bones only turn and shift
-    pivots: Float64  # (n,3) where each bone turns, at rest: its joint, or else the middle of what hangs on it
-    leaders: Int64  # (b,) of every bone of the model the used bone that it is or follows
-    ties: Float64  # (b,3,4) by which constant it follows, in units of the model
+    rigid: bool  # whether all transforms are rigid
+    pivots: Float64  # (n,3) rest pivot of each bone
+    leaders: Int64  # (b,) for every bone of the model the used bone that it is or follows
+    ties: Float64  # (b,3,4) its constant offset, in units of the model
     unit_from_rest: Float64  # (3,4)
     unit_from_posed: Float64  # (3,4)
 
@@ -66,12 +65,12 @@ class SkinMotion:
 
     @property
     def roots(self) -> Int64:
-        """Used bones with no used bone above them."""
+        """Used bones without a used ancestor."""
         return np.flatnonzero(self.parents < 0)
 
     @property
     def squared_unit(self) -> float:
-        """Squared errors in units of the model are so many times those here."""
+        """The factor of squared errors from units of the body to those of the model."""
         return float(self.unit_from_posed[0, 0] ** -2)
 
     def offsets_in_model(self, offsets: Float64, parents: Int64) -> Float64:
@@ -81,9 +80,9 @@ class SkinMotion:
 
 
 def read_skin_motion(model: SkinnedModel, skin: Skin | None = None) -> SkinMotion:
-    """The used bones of a model; refuses families without plain weights and models without vertices.
+    """The used bones of a model; raises GeometryError for deformers without plain weights and models without vertices.
 
-    `skin` is the model's own with its slots in another order, where that matters.
+    `skin` is the model's skin with its slots in another order.
     """
     if model.deformer.kind not in FAMILIES:
         known = " or ".join(FAMILIES)
@@ -140,7 +139,7 @@ def _holds(weights: Float32, points: Float64) -> Float64:
 
 
 def _tie(holds: Float64, bones: Int32, ties: Float64) -> None:
-    """What hangs on a joint that stands for another hangs on that one, in place."""
+    """Transfer the points of duplicate joints to the joints that they duplicate, in place."""
     tied = np.flatnonzero((ties != identity(len(ties))).any(axis=(1, 2)))
     for bone in tied:
         slots = bones == bone
@@ -148,7 +147,7 @@ def _tie(holds: Float64, bones: Int32, ties: Float64) -> None:
 
 
 def _same_joints(skeleton: Skeleton | None, transforms: Float64, used: Int64, diagonal: float) -> tuple[Int64, Float64]:
-    """Of every bone the first used one that is placed like it in all frames, and K with T = T_first K."""
+    """For every bone the first used one with the same placement in all frames, and K with T = T_first K."""
     n_bones = transforms.shape[1]
     leaders, ties = np.arange(n_bones), identity(n_bones)
     placed = skeleton is not None and len(skeleton.names) == n_bones
@@ -168,7 +167,7 @@ def _same_joints(skeleton: Skeleton | None, transforms: Float64, used: Int64, di
 
 
 def _parents(skeleton: Skeleton | None, n_bones: int, bones: Int64, leaders: Int64) -> Int64:
-    """(n,) the nearest used bone above each; -1 where the model has no skeleton."""
+    """(n,) the nearest used ancestor of each bone; -1 if the model has no skeleton."""
     found = np.full(len(bones), -1)
     if skeleton is None or len(skeleton.names) != n_bones:
         return found
@@ -182,7 +181,7 @@ def _parents(skeleton: Skeleton | None, n_bones: int, bones: Int64, leaders: Int
 
 
 def _lead_unused(skeleton: Skeleton | None, leaders: Int64, ties: Float64, bones: Int64) -> tuple[Int64, Float64]:
-    """Bones that no vertex uses follow the nearest used one above, or else the first used bone."""
+    """Make unused bones follow their nearest used ancestor, or else the first used bone."""
     used = np.zeros(len(leaders), bool)
     used[bones] = True
     leaders, ties = leaders.copy(), ties.copy()

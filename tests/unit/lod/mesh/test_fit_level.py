@@ -92,3 +92,15 @@ def test_few_points_stay_near(triangles):
     draft, source = drafted(still(OCTAHEDRON), triangles)
     fitted = fit_level(draft.shape, source, draft.point_of_source)
     assert np.linalg.norm(fitted.places - draft.shape.places, axis=1).max() < 0.1
+
+
+def test_border_points_move_less_than_others():
+    """A ball without its cap: the points of the border are held where they are, and the others are fitted."""
+    vertices, faces = ball(120)
+    kept = np.array([face for face in faces if np.mean([vertices[v][2] for v in face]) < 0.3])
+    used, number = np.unique(kept, return_inverse=True)
+    cup = ([vertices[v] for v in used], number.reshape(kept.shape).tolist())
+    draft, source = drafted(bending(cup), 60)
+    fitted, border = fit_level(draft.shape, source, draft.point_of_source), draft.shape.stiff
+    moved = np.linalg.norm(fitted.places - draft.shape.places, axis=1)
+    assert moved[border & draft.shape.free].mean() < 0.6 * moved[~border & draft.shape.free].mean()

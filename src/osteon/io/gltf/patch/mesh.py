@@ -35,8 +35,8 @@ from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.draco import DRACO, read_draco
 from osteon.io.gltf.read.primitives import draco_view, open_attributes
 from osteon.io.gltf.read.scene import MeshInstance
-from osteon.io.gltf.write.influences import StoredInfluences, store_influences
 from osteon.io.gltf.write.joints import target_names
+from osteon.io.gltf.write.mesh import StoredInfluences, store_influences
 
 __all__ = [
     "MorphTargets",

@@ -29,6 +29,7 @@ from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadReq
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.accessors import read_arrays
 from osteon.io.gltf.read.animations import SampledClip, plan_clips, sample_blocks
+from osteon.io.gltf.read.asset import merge_instances
 from osteon.io.gltf.read.bones import (
     Bones,
     gather_bones,
@@ -39,7 +40,6 @@ from osteon.io.gltf.read.bones import (
     rest_pose,
 )
 from osteon.io.gltf.read.document import Document, open_document
-from osteon.io.gltf.read.merge import merge_instances
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.restored import bones_of_file, rest_of_file, restore_mesh, restore_model
 from osteon.io.gltf.read.scene import GltfScene, pose_instance, read_scene

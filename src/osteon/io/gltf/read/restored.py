@@ -22,8 +22,8 @@ from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.gltf.corner_shift import undo_corner_shift
 from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
+from osteon.io.gltf.read.asset import read_materials
 from osteon.io.gltf.read.bones import Bones, pick_bones
-from osteon.io.gltf.read.materials import read_materials
 from osteon.io.gltf.read.metadata import Metadata, read_stored_deformer, restore_displacements
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
 from osteon.io.load.source import as_float32

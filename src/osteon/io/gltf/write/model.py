@@ -87,7 +87,6 @@ from osteon.io.gltf.corner_shift import corner_shift
 from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, PackedMesh
 from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, write_animations
 from osteon.io.gltf.write.buffer import MESHOPT, BufferWriter, embed_bytes, glb_bytes, write_arrays
-from osteon.io.gltf.write.influences import store_influences
 from osteon.io.gltf.write.joints import (
     ARMATURE,
     Joints,
@@ -101,7 +100,7 @@ from osteon.io.gltf.write.joints import (
 )
 from osteon.io.gltf.write.keys_between import add_between, key_frames
 from osteon.io.gltf.write.materials import UsableTextures, plain_material, texture_extensions, write_materials
-from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, write_mesh
+from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, store_influences, write_mesh
 from osteon.io.gltf.write.precision import CompactForm, compact_form
 from osteon.io.gltf.write.reduce_keys import reduce_keys
 from osteon.io.metadata.baked import column_entry, position_ranks, stock_model, tables_of, without_normals

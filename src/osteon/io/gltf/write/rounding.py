@@ -32,9 +32,9 @@ from osteon.deform.linear_blend import LinearBlend
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.meshopt.filters import Packing, rounded
 from osteon.io.gltf.quantize import Dequantize, quantize_rotations, quantize_signed
-from osteon.io.gltf.write.influences import round_weights
 from osteon.io.gltf.write.joints import JointNodes, Joints
 from osteon.io.gltf.write.keys_between import KeyedModel
+from osteon.io.gltf.write.mesh import round_weights
 from osteon.io.load.source import as_float32
 from osteon.io.two_nodes import BoolArray, NodeTracks, join_transforms
 

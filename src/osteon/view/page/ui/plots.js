@@ -101,6 +101,7 @@ function wholeTicks(most) {
 
 
 const EDGE = 18;
+const TICK = 64; // width of a label with an exponent
 const ABOVE_END = `rgb(${ABOVE.map((c) => Math.round(255 * c)).join(" ")})`;
 const ABOVE_BOX = 16; // of the colour above
 
@@ -132,7 +133,7 @@ export function heatScale(color, text = share, what = " of the diagonal", width 
     marks,
   );
   const set = (most) => {
-    const shown = [...ticks(most, Math.round(width / 67)).filter((tick) => tick < (1 - 46 / width) * most), most];
+    const shown = [...ticks(most, Math.round(width / 67)).filter((tick) => tick < (1 - TICK / width) * most), most];
     const places = shown.map((tick) => EDGE + (width * tick) / most);
     marks.replaceChildren(
       ...shown.flatMap((tick, i) => [
