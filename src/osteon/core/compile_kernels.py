@@ -105,8 +105,10 @@ class Compiling:
                 self._callees = {key: _callees(kernel) & set(kernels) for key, kernel in kernels.items()}
                 self._waiting = [*sorted(kernels, key=lambda key: -_size(kernels[key])), *self._tasks]
                 self.total = len(self._waiting)
+            from osteon.core.kernel_cache import cache_folder  # imports numba, as the kernels have done by now
+
             workers = min(available_threads(), self.total)
-            if workers < 2 or not sys.executable or not _can_share():
+            if workers < 2 or not sys.executable or cache_folder() is None:
                 self._work_here()
             else:
                 self._work_beside(workers)
@@ -190,12 +192,6 @@ def _callees(kernel: Kernel) -> set[str]:
 
 def _size(kernel: Kernel) -> int:
     return len(kernel.py_func.__code__.co_code)
-
-
-def _can_share() -> bool:
-    from osteon.core.kernel_cache import cache_folder
-
-    return cache_folder() is not None
 
 
 def _start_child() -> subprocess.Popen[str] | None:

@@ -118,18 +118,15 @@ class PoseRotations:
 
 def rotations_of_pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> PoseRotations:
     """The joint rotations of pose `f`: the inverse of `pose_joints`."""
-    turns = _joint_rotations(_bone_rotations(track, f, skeleton), skeleton)
+    if track.rotations is not None and (track.turned is None or track.turned[f]):
+        rotations = np.asarray(track.rotations[f])
+    else:
+        posed: Float64 = track.joints[f, skeleton.bones[:, 1]] - track.joints[f, skeleton.bones[:, 0]]
+        rotations = least_rotation(skeleton.vectors, posed)
+    turns = _joint_rotations(rotations, skeleton)
     reached, _ = pose_joints(skeleton, turns, {})
     shift: Float64 = track.joints[f, skeleton.root] - reached[skeleton.root]
     return PoseRotations(turns, shift, track.joints[f] - reached - shift)
-
-
-def _bone_rotations(track: PoseTrack, f: int, skeleton: StickSkeleton) -> Float64:
-    """(b,3,3) known rotations, or the least ones."""
-    if track.rotations is not None and (track.turned is None or track.turned[f]):
-        return np.asarray(track.rotations[f])
-    posed: Float64 = track.joints[f, skeleton.bones[:, 1]] - track.joints[f, skeleton.bones[:, 0]]
-    return least_rotation(skeleton.vectors, posed)
 
 
 def _joint_rotations(rotations: Float64, skeleton: StickSkeleton) -> dict[int, Float64]:

@@ -356,7 +356,8 @@ def takes_options(options: type[Any]) -> Callable[[Callable[P, R]], Callable[P, 
     known = {field.name for field in fields(options)}
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        arguments = set(function.__code__.co_varnames[: _n_arguments(function)])
+        code = function.__code__
+        arguments = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -373,11 +374,6 @@ def takes_options(options: type[Any]) -> Callable[[Callable[P, R]], Callable[P, 
         return called
 
     return decorate
-
-
-def _n_arguments(function: Callable[..., Any]) -> int:
-    code = function.__code__
-    return code.co_argcount + code.co_kwonlyargcount
 
 
 def command_text(*words: object) -> str:

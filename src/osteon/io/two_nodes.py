@@ -100,7 +100,7 @@ def split_transforms(
 
 
 def join_transforms(tracks: NodeTracks) -> Float64:
-    """(f,b,3,4) what the two nodes do together."""
+    """(f,b,3,4) the product of both nodes."""
     left = matrices_from_quaternions(tracks.rotations)
     linear = (left * tracks.scales[..., None, :]) @ matrices_from_quaternions(tracks.child_rotations)
     return np.concatenate([linear, tracks.translations[..., None]], axis=-1)
@@ -111,21 +111,21 @@ def orthogonal_columns(linear: Float64, tolerance: float = ORTHOGONAL) -> BoolAr
     gram = np.abs(np.swapaxes(linear, -1, -2) @ linear)
     lengths = np.sqrt(np.diagonal(gram, axis1=-2, axis2=-1))
     first, second = [0, 0, 1], [1, 2, 2]
-    # What it takes to make two columns orthogonal is their product over the longer one.
+    # The change that makes two columns orthogonal is their product over the longer one.
     longer = np.maximum(lengths[..., first], lengths[..., second])
     fits = gram[..., first, second] <= tolerance * longer * lengths.max(axis=-1, keepdims=True)
     return np.asarray(fits.all(axis=(0, -1)))
 
 
 def _choose_gauge(found: Pieces, bones: NDArray[np.int64], begins: set[int], gauge: Gauge) -> None:
-    """Choose the gauge of some bones in all frames, in place: one frame after the other, all clips side by side."""
+    """Choose the gauge of some bones in all frames, in place: frame by frame, for all clips at once."""
     starts = np.array(sorted(begins))
     lengths = np.diff(np.append(starts, len(found.left)))
     longest_first = np.argsort(-lengths, kind="stable")
     starts, lengths = starts[longest_first], lengths[longest_first]
     before = rest_pieces(0)
     for step in range(int(lengths[0])):
-        clips = int((lengths > step).sum())  # that are as long as this
+        clips = int((lengths > step).sum())  # with at least this number of frames
         at = np.repeat(starts[:clips] + step, len(bones)), np.tile(bones, clips)
         mine = Gauge(np.tile(gauge.one_node, clips), gauge.positive)
         raw = found.take(at)
@@ -134,7 +134,7 @@ def _choose_gauge(found: Pieces, bones: NDArray[np.int64], begins: set[int], gau
 
 
 def _decompose(linear: Float64, one_node: BoolArray) -> Pieces:
-    """Q V, |S|, V with det V = 1 of matrices (f,b,3,3); V is the identity where one node will do."""
+    """Q V, |S|, V with det V = 1 of matrices (f,b,3,3); V is the identity where one node suffices."""
     left, values, right_t = np.linalg.svd(linear)
     right = np.swapaxes(right_t, -1, -2)
     upright = left @ right_t
@@ -147,15 +147,15 @@ def _decompose(linear: Float64, one_node: BoolArray) -> Pieces:
     return Pieces(left, values, right)
 
 
-#: What a bone stretches by, at the least, to have axes; less is the rounding of float32.
+#: The smallest scale of a bone that has axes; less is float32 rounding.
 STRETCHES = 1e-6
 #: Columns along a bone's axes that are this part of the longest one from being orthogonal are so for float32.
 ALONG_AXES = 3e-6
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is beyond float32 is refused when it is written
+@np.errstate(over="ignore", invalid="ignore")  # values beyond float32 are refused when they are written
 def orient_joints(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray]:
-    """Joints (b,3,4) of bones that move by (f,b,3,4), turned as above; and (b,) which stretch along axes."""
+    """Joints (b,3,4), oriented as above, of bones with transforms (f,b,3,4), and (b,) which scale along axes."""
     scale, linear = scale_of_bones(transforms), transforms[..., :3]
     turned = nearest_rotation(rest[..., :3]) / scale
     axes = np.swapaxes(axes_of_bones(linear), -1, -2) / scale
@@ -169,7 +169,7 @@ def orient_joints(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArra
 
 
 def are_rotations(linear: Float64, tolerance: float = RIGID) -> BoolArray:
-    """(b,) joints whose linear parts (f,b,3,3) are rotations in all frames, as near as files of others are rigid."""
+    """(b,) joints whose linear parts (f,b,3,3) are rotations in all frames, within the tolerance of rigid bones."""
     return np.asarray((_off_rotation(linear) <= tolerance) & (np.linalg.det(linear) > 0).all(axis=0))
 
 
@@ -196,7 +196,7 @@ def split_scale(linear: Float64, sign: Float64) -> tuple[Float64, Float64]:
 
 
 def project_on_tree(transforms: Float64, skeleton: Skeleton, joints: Sequence[int]) -> Float64:
-    """Bones (f,b,3,4) as near as the tree can play them: each of `joints` turns, shifts and scales in its parent.
+    """Bones (f,b,3,4) as near as a tree allows: each of `joints` rotates, translates and scales in its parent.
 
     A joint below one that scales is scaled with it. Other joints move as they did.
     """

@@ -1,14 +1,14 @@
-"""The choice that the singular value decomposition leaves open, made so that its parts move little.
+"""The choice of a singular value decomposition per frame whose parts change little from frame to frame.
 
     A = (Q V E) (E |S|) V',   Q V |S| V' the decomposition, Q orthogonal, E signs with det(Q V E) = 1
     V may be replaced by V P, P one of the 24 rotations of the cube: order and signs of the singular values
     E may be one of four: a reflection is a negative scale, and signs may change in pairs
-    inside a subspace of equal singular values V may turn freely; where they are zero, U may turn by itself as well
+    inside a subspace of equal singular values V may rotate freely; where they are zero, U may rotate independently
 
 The cost of going from one frame to the next is the same when both change their gauge by the same P and E. So the best
 choice for a whole clip is the best choice for each step, taken one after the other. A step costs the squared angles of
-U and V, the squared relative change of S, and a fine for each scale that changes its sign. When halfway the matrix is
-farther from its two frames than they are from each other, all 96 choices of the step are compared by that excess.
+U and V, the squared relative change of S, and a penalty for each scale that changes its sign. When the matrix halfway
+is farther from both frames than they are from each other, all 96 choices of the step are compared by that excess.
 
 symbol  name     meaning
 U       left     (b,3,3) rotation of the parent
@@ -16,8 +16,8 @@ s       values   (b,3) signed singular values
 V       right    (b,3,3) transpose of the rotation of the child
 
 Notes. Random matrices, random walks, rotations of 0.1 … 3.1 radians with strains of 0 … 20 %, pairs of equal values,
-rank 1 and 2: 359,000 steps without an excess in the largest stretch of a matrix. Comparing by the Frobenius norm left
-ten, up to 0.03 of the matrix.
+rank 1 and 2: 359,000 steps without an excess in the spectral norm. Comparing by the Frobenius norm left ten,
+ up to 0.03 of the matrix.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ __all__ = [
 
 BoolArray = NDArray[np.bool_]
 
-#: Singular values closer than this part of the largest one are equal; what it costs is far below float32.
+#: Singular values closer than this part of the largest one count as equal; the error is far below float32.
 EQUAL = 1e-8
-#: Fine for a scale that changes its sign: two of them cost more than the half turn that avoids them.
-SIGN_FINE = 10.0
+#: Penalty for a scale that changes its sign: two cost more than the half turn that avoids them.
+SIGN_PENALTY = 10.0
 
 
 def _cube_rotations() -> tuple[NDArray[np.int64], Float64]:
@@ -79,7 +79,7 @@ class Pieces:
         return Pieces(left, values, right)
 
     def take(self, rows: Any) -> Pieces:
-        """Some bones, or some pairs of a frame and a bone, one after the other."""
+        """Some bones, or some pairs of a frame and a bone."""
         return Pieces(self.left[rows], self.values[rows], self.right[rows])
 
 
@@ -90,16 +90,16 @@ def rest_pieces(n_bones: int) -> Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """What the choice may be."""
+    """Constraints of the choice."""
 
     one_node: BoolArray  # (b,) bones that keep V = I
     positive: bool = False  # only a reflection has negative scales
 
 
 def fixed_gauge(raw: Pieces, gauge: Gauge) -> BoolArray:
-    """(b,) bones that have no choice in any frame (f,b,…), because one node holds them and no scale may be negative.
+    """(b,) bones without a choice in any frame (f,b,…): one node holds them and no scale may be negative.
 
-    Reflections choose between signs, and what has no extent along an axis may turn about it.
+    Reflections have a choice of signs, and matrices of lower rank may rotate about an axis.
     """
     if not gauge.positive:
         return np.zeros(len(gauge.one_node), bool)
@@ -109,20 +109,21 @@ def fixed_gauge(raw: Pieces, gauge: Gauge) -> BoolArray:
 
 
 def begin_gauge(raw: Pieces, gauge: Gauge) -> Pieces:
-    """The first frame of a clip: V as near the identity as it goes, no more negative scales than needed."""
+    """The first frame of a clip: V as near the identity as possible, and as few negative scales as possible."""
     at_rest = rest_pieces(len(raw.left))
-    right, flips = _turns(at_rest.right, raw.right, np.ones((1, 3)))[..., 0], _flips(raw)
+    right, flips = _angles(at_rest.right, raw.right, np.ones((1, 3)))[..., 0], _flips(raw)
     negative = (flips < 0).sum(axis=-1)
-    left = _turns(at_rest.left, raw.left, flips)  # only decides between choices that are equally good for V
+    left = _angles(at_rest.left, raw.left, flips)  # decides between choices that are equal for V
     cost = (right**2)[:, :, None] + 1e-6 * left**2 + 100.0 * negative[:, None, :]
     chosen = _choose(raw, flips, _allowed(cost, gauge, flips).reshape(len(cost), -1).argmin(axis=1))
     return _align(at_rest, chosen)
 
 
 def follow_gauge(before: Pieces, raw: Pieces, gauge: Gauge) -> Pieces:
-    """The choice of U, s, V in a frame that moves least from the one before."""
+    """The choice of U, s, V in a frame that changes least from the previous one."""
     flips = _flips(raw)
-    turning = _allowed(_turning_costs(before, raw, flips), gauge, flips).reshape(len(flips), -1)
+    angles = _angles(before.left, raw.left, flips) ** 2 + _angles(before.right, raw.right, np.ones((1, 3))) ** 2
+    turning = _allowed(angles, gauge, flips).reshape(len(flips), -1)
     chosen = _align(before, _choose(raw, flips, _cheapest(before, raw, flips, turning)))
     suspects = np.flatnonzero(_off_line(before, chosen))
     if not len(suspects):
@@ -138,7 +139,7 @@ def follow_gauge(before: Pieces, raw: Pieces, gauge: Gauge) -> Pieces:
 
 
 def _least_excess(before: Pieces, raw: Pieces, cost: Float64) -> tuple[Pieces, Float64]:
-    """The choice whose halfway point stays nearest, of equal ones the cheapest, and its excess."""
+    """The choice with the least excess halfway, among equal ones the cheapest, and its excess."""
     n_bones, n_choices = cost.shape
     bones = np.repeat(np.arange(n_bones), n_choices)
     old, new = before.take(bones), raw.take(bones)
@@ -156,25 +157,18 @@ def _flips(raw: Pieces) -> Float64:
     return np.asarray(np.where(np.linalg.det(raw.left) < 0, -1.0, 1.0)[:, None, None] * _EVEN_FLIPS)
 
 
-def _turns(before: Float64, now: Float64, signs: Float64) -> Float64:
+def _angles(before: Float64, now: Float64, signs: Float64) -> Float64:
     """(b,24,e) angles between rotations (b,3,3), the second in each of 24 gauges, with extra signs (b|1,e,3)|(1,3)."""
     between = np.swapaxes(before, -1, -2) @ now
     diagonal = between[:, np.arange(3), _ORDERS] * _SIGNS
     flips = signs if signs.ndim == 3 else signs[None]
-    # A column keeps its own sign when the columns change places: E belongs to the place.
+    # E belongs to the position of a column: it stays when columns are permuted.
     trace = np.einsum("bcj,bej->bce", diagonal, np.broadcast_to(flips, (len(diagonal), *flips.shape[1:])))
     return np.asarray(np.arccos(np.clip((trace - 1) / 2, -1, 1)))
 
 
-def _turning_costs(before: Pieces, raw: Pieces, flips: Float64) -> Float64:
-    """(b,24,4) what each choice costs in angles."""
-    left = _turns(before.left, raw.left, flips)
-    right = _turns(before.right, raw.right, np.ones((1, 3)))
-    return np.asarray(left**2 + right**2)
-
-
 def _cheapest(before: Pieces, raw: Pieces, flips: Float64, turning: Float64) -> NDArray[np.int64]:
-    """(b,) the choice of least cost. Scales only add to the angles (b,96), so what turns farther is not looked at."""
+    """(b,) the choice of least cost. Scales only add to the angles (b,96), so larger angles are skipped."""
     bones = np.arange(len(turning))
     likely = turning.argmin(axis=1)
     most = turning[bones, likely] + _scale_costs(before, raw, flips, bones, likely)
@@ -193,18 +187,18 @@ def _with_scales(before: Pieces, raw: Pieces, flips: Float64, turning: Float64) 
 def _scale_costs(
     before: Pieces, raw: Pieces, flips: Float64, bone: NDArray[np.int64], choice: NDArray[np.int64]
 ) -> Float64:
-    """(n,) what a choice for a bone costs in scales that change, or change their sign."""
+    """(n,) the cost of the changes of scales, and of their signs, for choices of bones."""
     values = raw.values[bone[:, None], _ORDERS[choice // 4]] * flips[bone, choice % 4]
     old = before.values[bone]
     size = np.maximum((old**2).sum(axis=-1), (values**2).sum(axis=-1))
     change = ((values - old) ** 2).sum(axis=-1) / np.where(size > 0, size, 1)
     both = np.abs(values) + np.abs(old)
     sharing = 2 * np.minimum(np.abs(values), np.abs(old)) / np.where(both > 0, both, 1)
-    return np.asarray(change + SIGN_FINE * (sharing * (values * old < 0)).sum(axis=-1))
+    return np.asarray(change + SIGN_PENALTY * (sharing * (values * old < 0)).sum(axis=-1))
 
 
 def _allowed(cost: Float64, gauge: Gauge, flips: Float64) -> Float64:
-    """The cost of choices (b,24,4), infinite for what the gauge may not be."""
+    """The cost of choices (b,24,4), infinite for choices that the constraints exclude."""
     forbidden = np.asarray(gauge.one_node[:, None, None] & ~_IS_IDENTITY[None, :, None])
     if gauge.positive:
         outwards = flips[:, 0, 0] > 0  # E = 1 is the first choice there, E = -1 that of a reflection
@@ -224,7 +218,7 @@ def _choose(raw: Pieces, flips: Float64, choice: NDArray[np.int64]) -> Pieces:
 
 
 def _align(before: Pieces, now: Pieces) -> Pieces:
-    """Turn V inside each subspace of equal singular values towards the frame before; U goes along."""
+    """Rotate V inside each subspace of equal singular values towards the previous frame, and U with it."""
     size = np.abs(now.values)
     largest = size.max(axis=-1, keepdims=True)
     same = np.abs(size[:, :, None] - size[:, None, :]) <= EQUAL * largest[..., None]
@@ -250,7 +244,7 @@ def _block_rotation(wanted: Float64, same: BoolArray) -> Float64:
 
 
 def _proper(left: Float64, right: Float64, same: BoolArray) -> Float64:
-    """left right' with det +1 in each block: the weakest direction of a reflected block turns round."""
+    """left right' with det +1 in each block: the weakest direction of a reflected block is flipped."""
     turn = left @ right
     mirrored = np.linalg.det(turn) < 0
     shared = same.sum(axis=-1) > 1
@@ -266,14 +260,8 @@ def _matrix(pieces: Pieces) -> Float64:
     return (pieces.left * pieces.values[:, None, :]) @ np.swapaxes(pieces.right, -1, -2)
 
 
-def _half(before: Float64, now: Float64) -> Float64:
-    """The rotations (…,3,3) halfway between."""
-    middle = halfway_quaternions(quaternions_from_matrices(before), quaternions_from_matrices(now))
-    return matrices_from_quaternions(middle)
-
-
 def _off_line(before: Pieces, now: Pieces) -> BoolArray:
-    """(b,) whether the matrix halfway is so far off the mean that there may be an excess; a quick first look."""
+    """(b,) whether the matrix halfway is so far from the mean that there may be an excess: a quick test."""
     start, stop = _matrix(before), _matrix(now)
     off = _middle(before, now) - (start + stop) / 2
     moved = stop - start
@@ -282,14 +270,15 @@ def _off_line(before: Pieces, now: Pieces) -> BoolArray:
 
 
 def _middle(before: Pieces, now: Pieces) -> Float64:
-    """(b,3,3) what a player has halfway."""
+    """(b,3,3) the matrix that a player interpolates halfway."""
     values = (before.values + now.values) / 2
-    left, right = _half(np.stack([before.left, before.right]), np.stack([now.left, now.right]))
+    sides = (np.stack([pieces.left, pieces.right]) for pieces in (before, now))
+    left, right = matrices_from_quaternions(halfway_quaternions(*map(quaternions_from_matrices, sides)))
     return _matrix(Pieces(left, values, right))
 
 
 def _excess(before: Pieces, now: Pieces) -> Float64:
-    """(b,) by how much the matrix halfway is farther from a frame than the frames are apart, relative to its size."""
+    """(b,) the excess of the distance from the matrix halfway to a frame over that of the frames, relative."""
     start, stop = _matrix(before), _matrix(now)
     middle = _middle(before, now)
     reach = np.maximum(_norm(middle - start), _norm(middle - stop))
@@ -298,5 +287,5 @@ def _excess(before: Pieces, now: Pieces) -> Float64:
 
 
 def _norm(matrices: Float64) -> Float64:
-    """(b,) how far a matrix can take a point of the unit ball."""
+    """(b,) spectral norms."""
     return np.asarray(np.linalg.norm(matrices, ord=2, axis=(-2, -1)))

@@ -12,7 +12,7 @@ __all__ = ["TEXTURE_EXTENSIONS", "JsonObject"]
 #: A JSON object, as Python holds it.
 JsonObject = dict[str, Any]
 
-#: Extensions by which a texture names a picture that not every program reads, and the kind of picture of each.
+#: Extensions of textures with image formats that not every program supports, and their formats.
 TEXTURE_EXTENSIONS = {
     "KHR_texture_basisu": "image/ktx2",
     "EXT_texture_webp": "image/webp",

@@ -1,6 +1,6 @@
 """Buffer views and accessors: from the bytes of a file to typed arrays.
 
-A buffer view may be compressed by meshopt; what the file says of it is checked against its data before memory is
+A buffer view may be compressed by meshopt; its declared size is checked against its data before memory is
 allocated. Accessors have strides, normalised integers and sparse replacements. Named arrays are accessors that only
 Osteon writes and reads.
 """

@@ -58,8 +58,8 @@ def _decode_all(document: Document) -> dict[int, object]:
     streams = {view: stream for view in _views(document) if (stream := _stream(document, view)) is not None}
     if not streams:
         return {}
-    asked = {"streams": [base64.b64encode(stream).decode() for stream in streams.values()]}
-    found = ask_native(DRACO_TASK, document.source, asked).arrays
+    request = {"streams": [base64.b64encode(stream).decode() for stream in streams.values()]}
+    found = ask_native(DRACO_TASK, document.source, request).arrays
     document.claim_unpacked(sum(values.nbytes for values in found.values()), "its decompressed Draco data")
     arrays: dict[int, dict[str, NDArray[Any]]] = defaultdict(dict)
     for key, values in found.items():

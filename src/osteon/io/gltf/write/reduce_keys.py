@@ -194,7 +194,7 @@ def reduce_keys(keyed: KeyedModel, error: float) -> KeptKeys:
 
 
 def _boxes(model: SkinnedModel, joints: Joints, order: list[int]) -> tuple[Float64, Float64]:
-    """(b,3) lowest and highest corner of all points that a joint carries, in its own space, in any frame."""
+    """(b,3) lowest and highest corner of all points that follow a joint, in its space, in any frame."""
     lowest = highest = model.rest.astype(np.float64)
     if model.corrections is not None and model.n_columns:
         coefficients = model.corrections.coefficients.astype(np.float64)
