@@ -93,7 +93,7 @@ def _player_rows(run: BenchRun, case: str, ours: Path) -> list[Row]:
     """Deviation of three.js and Babylon.js from `osteon play`."""
     reason = why_no_browser()
     if reason:
-        run.miss(f"three.js and Babylon.js: left out, {reason}")
+        run.miss(f"three.js and Babylon.js: omitted, {reason}")
         return []
     from osteon_bench.players.browser import start_players
 
@@ -112,7 +112,7 @@ def _pack(run: BenchRun, source: Path, target: Path, fps: float) -> bool:
     """Convert `source` to `target` with gltfpack, with one key per frame; whether gltfpack is installed."""
     node, script = shutil.which("node"), PACKAGES / "gltfpack" / "cli.js"
     if node is None or not script.is_file():
-        run.miss("gltfpack: left out, it is not installed; run scripts/install-players")
+        run.miss("gltfpack: omitted, because it is not installed; run scripts/install-players")
         return False
     command = [node, str(script), "-i", str(source), "-o", str(target), *GLTFPACK, "-af", f"{fps:g}"]
     subprocess.run(command, check=True, capture_output=True, timeout=600)

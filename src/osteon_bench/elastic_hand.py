@@ -55,7 +55,7 @@ def load_hand(run: BenchRun) -> HandCase | None:
     files = [folder / name for name in ("hand.mesh", "hand.tgf")]
     for file in files:
         if not file.is_file():
-            run.miss(f"'{file}' is not there; the hand is left out. meshes/ lies beside the folder of --data")
+            run.miss(f"'{file}' is missing; the hand is omitted. meshes/ is beside the folder of --data")
     if not all(file.is_file() for file in files):
         return None
     return _hand_of(*files)

@@ -46,7 +46,7 @@ def file_rows(run: BenchRun) -> list[Row]:
         for engine in ENGINES:
             reason = engine.why_not()
             if reason:
-                run.miss(f"{engine.name}: left out, {reason}")
+                run.miss(f"{engine.name}: omitted, {reason}")
                 continue
             for case, path in files:
                 run.say(f"{engine.name}: {case.name}")
@@ -100,7 +100,7 @@ def _web_rows(run: BenchRun, files: list[tuple[Case, Path]]) -> list[Row]:
     for engine in ALL:
         reason = why_no_browser([engine])
         if reason:
-            run.miss(f"{_WEB[engine]}: left out, {reason}")
+            run.miss(f"{_WEB[engine]}: omitted, {reason}")
             continue
         with start_players([engine]) as players:
             for case, path in files:

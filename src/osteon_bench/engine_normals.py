@@ -28,7 +28,7 @@ def bench_engine_normals(run: BenchRun) -> list[Row]:
     for player in NORMAL_PLAYERS:
         reason = player.why_not()
         if reason:
-            run.miss(f"{player.name}: left out, {reason}")
+            run.miss(f"{player.name}: omitted, {reason}")
             continue
         run.say(f"{player.name}: {len(_cases(player))} plates")
         with tempfile.TemporaryDirectory(prefix="osteon-plates-") as folder:

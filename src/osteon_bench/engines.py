@@ -86,7 +86,7 @@ def _take_turns(run: BenchRun, name: str, sequence: MeshSequence) -> dict[str, l
         for kind in kinds:
             fits[kind].append(_fit(run, name, sequence, kind))
     if find_spec("py_dem_bones") is None:
-        run.miss("Dem Bones: left out, it is not installed; install the extra osteon[bench]")
+        run.miss("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
     else:
         run.say(f"{name}: Dem Bones")
         fits["Dem Bones"] = [run_dem_bones(sequence, FITS[name].bones, influences=INFLUENCES)]

@@ -105,7 +105,7 @@ def _kilobytes(run: BenchRun, model: SkinnedModel, path: Path, size: _Size) -> f
 def _misses(run: BenchRun, player: str, reason: str) -> bool:
     """Report the reason, if any, why a player cannot play, and return whether there is one."""
     if reason:
-        run.miss(f"{player}: left out, {reason}")
+        run.miss(f"{player}: omitted, {reason}")
     return bool(reason)
 
 

@@ -148,7 +148,7 @@ def _validator_rows(run: BenchRun, files: dict[str, list[LevelFile]]) -> list[Ro
     from osteon_bench.players.validator import validate_all
 
     if reason := why_no_validator():
-        run.miss(f"gltf-validator: left out, {reason}")
+        run.miss(f"gltf-validator: omitted, {reason}")
         return []
     run.say("gltf-validator")
     rows = []
@@ -163,7 +163,7 @@ def _three_rows(run: BenchRun, files: dict[str, list[LevelFile]]) -> list[Row]:
     from osteon_bench.players.browser import start_players
 
     if reason := why_no_browser(("three",)):
-        run.miss(f"three.js: left out, {reason}")
+        run.miss(f"three.js: omitted, {reason}")
         return []
     rows: list[Row] = []
     with start_players(("three",)) as players:

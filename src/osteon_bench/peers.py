@@ -58,7 +58,7 @@ def bench_peers(run: BenchRun) -> list[Row]:
     os.environ.setdefault("OMP_NUM_THREADS", str(run.threads))
     peer = find_spec("py_dem_bones") is not None
     if not peer:
-        run.miss("Dem Bones: left out, it is not installed; install the extra osteon[bench]")
+        run.miss("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
     rows: list[Row] = []
     for name in BONES:
         sequence = find_sequence(run, name)

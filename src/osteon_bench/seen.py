@@ -48,7 +48,7 @@ def bench_seen(run: BenchRun) -> list[Row]:
     """Rows of every available sequence, or of its substitute."""
     reason = lacking_tools()
     if reason:
-        run.miss(f"pictures: left out, {reason}")
+        run.miss(f"pictures: omitted, {reason}")
         return []
     rows: list[Row] = []
     for name in SEQUENCES:
@@ -69,7 +69,7 @@ def _stand_in(run: BenchRun, name: str) -> MeshSequence | None:
 
     if name not in STAND_INS:
         return None
-    run.say(f"the built-in {STAND_INS[name]} stands in for {name}")
+    run.say(f"the built-in {STAND_INS[name]} replaces {name}")
     return SUBJECTS[STAND_INS[name]]()
 
 

@@ -44,7 +44,7 @@ def make_files(run: BenchRun, sequence: MeshSequence, folder: Path) -> SeenFiles
     before = _skin(run, source, folder / "before.glb", *BEFORE)
     model = load_model(ours)
     if find_spec("py_dem_bones") is None:
-        run.miss("Dem Bones: left out, it is not installed; install the extra osteon[bench]")
+        run.miss("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
         return SeenFiles(ours, before, None, model, ours.stat().st_size)
     run.say(f"{sequence.name}: Dem Bones, {model.n_bones} bones")
     peer = folder / "dem_bones.glb"

@@ -19,7 +19,7 @@ __all__ = ["print_history", "print_rows"]
 
 #: Runs that are listed, and that a line of a figure shows.
 LISTED, DRAWN = 8, 24
-#: Columns of a terminal below which the values before the newest are left out.
+#: Width of a terminal below which earlier values are omitted.
 NARROW = 100
 
 

@@ -1,4 +1,4 @@
-"""What the page costs: a crowd by matrix palettes against streamed vertices, its first picture, its bundle.
+"""The cost of the page: a crowd by matrix palettes against streamed vertices, its first picture, its bundle.
 
 A software rasteriser hides what a graphics card would gain: the frame rates are for
 information, and the bounds are on what does not depend on it.
@@ -30,7 +30,7 @@ from osteon_bench.run import BenchRun, horse_or_fox
 __all__ = ["bench_view", "crowd_rows"]
 
 BONES = 30
-#: Times that each page is opened, each in a browser of its own.
+#: Number of times that each page is opened, each in a new browser.
 OPENINGS = 5
 FIRST_BOUND = 2.0
 BUNDLE_BOUND = 350.0  # kB

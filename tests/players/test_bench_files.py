@@ -43,7 +43,7 @@ def test_sizes_and_errors_without_players(monkeypatch, bench_run):
     assert all(row.value > 0 for row in rows if "change" not in row.metric)
     assert {row.metric for row in rows} >= {"kB, .glb", "kB, .npz", "E %"}
     names = ("USD", "gltf-validator", "three.js and Babylon.js")
-    assert bench_run.missing == [f"{name}: left out, it is not here" for name in names]
+    assert bench_run.missing == [f"{name}: omitted, it is not here" for name in names]
     assert "kB, .usdc" not in {row.metric for row in rows}
 
 

@@ -74,4 +74,4 @@ def test_a_player_that_turns_normals_otherwise_is_seen(monkeypatch, tmp_path):
     assert "other, one bone that turns" not in missed
     assert "other, normals only, stored zeros for positions" not in missed
     assert {"broken, one bone that turns", "broken, normals only, stored zeros for positions"} <= missed
-    assert run.missing == ["absent: left out, it is not here"]
+    assert run.missing == ["absent: omitted, it is not here"]

@@ -1,4 +1,4 @@
-"""One command of Osteon in a process of its own: what it said, how long it took, how much memory it had."""
+"""One command of Osteon in a separate process: its messages, its time and its memory."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from osteon.core.parallel import end_group
 
 __all__ = ["CommandRun", "run_command"]
 
-#: Starts a command from a small process and writes down its exit code and its memory: what is forked off a large one
-#: counts the memory of that one as its own.
+#: Starts a command from a small process and writes its exit code and its memory: a fork of a large process would count
+#: the memory of its parent.
 _LAUNCHER = """
 import json, os, subprocess, sys
 process = subprocess.Popen(sys.argv[2:])
@@ -31,7 +31,7 @@ PATIENCE = 600.0
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """How a command ended."""
+    """The result of a command."""
 
     words: tuple[str, ...]
     code: int  # exit code; negative: the signal that ended it
@@ -46,12 +46,12 @@ class CommandRun:
 
     @property
     def broke(self) -> bool:
-        """Neither done nor refused: a traceback, a signal, a code that stands for nothing."""
+        """Neither success nor rejection: a traceback, a signal, or an undefined exit code."""
         return self.code not in (0, 2) or "Traceback (most recent call last)" in self.said
 
     @property
     def reason(self) -> str:
-        """The last line it said."""
+        """The last line of its messages."""
         lines = [line.strip() for line in self.said.splitlines() if line.strip()]
         return lines[-1] if lines else f"exit code {self.code} without a word"
 
@@ -62,7 +62,7 @@ class CommandRun:
 
 
 def run_command(*words: str) -> CommandRun:
-    """Run `osteon WORDS`; its group of processes ends with it, at the latest when patience does."""
+    """Run `osteon WORDS`; its process group ends with it, at the latest at the time limit."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory() as folder:
         facts = Path(folder) / "facts.json"
         started = time.perf_counter()

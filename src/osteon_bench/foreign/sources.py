@@ -1,4 +1,4 @@
-"""What a tree of foreign files holds: animated files, and folders whose numbered meshes are the frames of one clip."""
+"""The sources in a tree of files: animated files, and folders whose numbered meshes are the frames of one clip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ForeignSource", "find_sources"]
 
 @dataclass(frozen=True, slots=True)
 class ForeignSource:
-    """One thing to try: what the command line is given, in order."""
+    """One source: its files in the order of the command line."""
 
     name: str  # seen from the root of the tree
     files: tuple[Path, ...]

@@ -1,4 +1,4 @@
-"""A foreign file as somebody would try it: look into it, skin it, play the result, skin it again on its own rig."""
+"""A trial of a third-party file: inspect it, skin it, play the result, and skin it again on its own rig."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from osteon_bench.foreign.sources import ForeignSource
 
 __all__ = ["Trial", "agree", "try_source"]
 
-#: What a stock rig may have for the round trip: influences a vertex.
+#: Largest number of influences per vertex of a stock rig for the round trip.
 INFLUENCES = 4
-#: What `skin` says of a file that it reads and that holds nothing to skin.
+#: Messages of `skin` for files that it reads but that contain nothing to skin.
 ONE_FRAME, NOTHING_MOVES, CLIPS_ONLY = "has one frame", "nothing moves", "--rig"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a source."""
+    """The result of a trial."""
 
     source: ForeignSource
     runs: tuple[CommandRun, ...]
@@ -46,7 +46,7 @@ class Trial:
 
 
 def try_source(source: ForeignSource, folder: Path, threads: int) -> Trial:
-    """Every step that the file allows; a step that fails is the last."""
+    """Run every step that the file allows, up to the first failure."""
     names = [str(file) for file in source.files]
     look = run_command("info", *names, "--json", "-")
     facts = look.facts() if look.done else {}
@@ -91,7 +91,7 @@ def _is_stock_rig(facts: dict[str, Any]) -> bool:
 
 
 def _round_trip(name: str, folder: Path, threads: int) -> tuple[tuple[CommandRun, ...], float | None]:
-    """The character sampled to frames, these skinned on its rig, that played: E % between both lists of frames."""
+    """Sample the character to frames, skin these on its rig, evaluate the result: E % between both lists of frames."""
     sampled, again, back = folder / "sampled.npz", folder / "again.glb", folder / "back.npz"
     steps = (
         ("play", name, "-o", str(sampled), "--force", "--quiet"),

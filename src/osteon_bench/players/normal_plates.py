@@ -29,8 +29,8 @@ from osteon.io.gltf.write.buffer import BufferWriter, glb_bytes
 
 __all__ = ["CASES", "FAN", "PlateCase", "Target", "direction", "fan_places", "write_fan", "write_plate"]
 
-#: How a morph target of normals stores that it moves no vertex, and one of positions that it turns no normal: an
-#: accessor without a buffer view, which glTF says is zero; a sparse one of a single entry; numbers; or no attribute.
+#: How a morph target of normals stores zero positions, and one of positions zero normals: an accessor without a buffer
+#: view, which is zero in glTF; a sparse one of a single entry; numbers; or no attribute.
 Zeros = Literal["empty accessor", "sparse accessor", "stored zeros", "nothing"]
 ZEROS: tuple[Zeros, ...] = ("empty accessor", "sparse accessor", "stored zeros", "nothing")
 
@@ -82,7 +82,7 @@ class PlateCase:
     shown: tuple[int, ...] = ()  # targets whose weight goes to 1
 
     def angle(self, form: NormalForm) -> float:
-        """Degrees at which the normal stands from the second key on, if it is turned in this form."""
+        """Angle of the normal in degrees from the second key on, if it is transformed in this form."""
         normal = direction(REST)
         for number in self.shown:
             angle = self.targets[number].angle

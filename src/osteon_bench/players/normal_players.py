@@ -42,7 +42,7 @@ class PlateReading:
     """What a player shows of a plate."""
 
     angle: float | None = None  # degrees of the shaded normal; None: it shows nothing
-    middle: float | None = None  # where the plate is on x; None: it is not told
+    middle: float | None = None  # position of the plate on x; None: unknown
     error: str = ""
 
     def shows(self, angle: float, middle: float) -> bool:

@@ -143,7 +143,7 @@ def test_without_a_browser_nothing_is_seen(monkeypatch, tmp_path):
     monkeypatch.setattr(seen, "lacking_tools", lambda: "Chromium is not installed")
     run = BenchRun(tmp_path, 1)
     assert bench_seen(run) == []
-    assert run.missing == ["pictures: left out, Chromium is not installed"]
+    assert run.missing == ["pictures: omitted, Chromium is not installed"]
 
 
 def test_built_in_subjects_stand_in(monkeypatch, tmp_path):
