@@ -12,7 +12,6 @@ The figures of the section `quality` are repeated at the top level.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -142,17 +141,49 @@ class SkinReport:
     def error_percent_by_rank(self) -> dict[str, float]:
         return {str(rung.value): rung.error_percent for rung in self.ladder if rung.of == "rank"}
 
-    karni_gotsman_percent = property(attrgetter("quality.karni_gotsman_percent"))
-    rms = property(attrgetter("quality.rms"))
-    normal_deviation_degrees = property(attrgetter("quality.normal_deviation_degrees"))
-    shading_deviation_degrees = property(attrgetter("quality.shading_deviation_degrees"))
-    smallest_singular_value = property(attrgetter("quality.smallest_singular_value"))
-    compression_ratio = property(attrgetter("quality.compression_ratio"))
-    worst = property(attrgetter("quality.worst"))
-    heldout_error_percent = property(attrgetter("quality.heldout_error_percent"))
-    output_bytes = property(attrgetter("quality.output_bytes"))
-    rounds = property(attrgetter("method.last.iterations"))
-    stopped_by = property(attrgetter("method.last.stopped_by"))
+    @property
+    def karni_gotsman_percent(self) -> float:
+        return self.quality.karni_gotsman_percent
+
+    @property
+    def rms(self) -> float:
+        return self.quality.rms
+
+    @property
+    def normal_deviation_degrees(self) -> dict[str, float]:
+        return self.quality.normal_deviation_degrees
+
+    @property
+    def shading_deviation_degrees(self) -> dict[str, float]:
+        return self.quality.shading_deviation_degrees
+
+    @property
+    def smallest_singular_value(self) -> dict[str, float]:
+        return self.quality.smallest_singular_value
+
+    @property
+    def compression_ratio(self) -> float:
+        return self.quality.compression_ratio
+
+    @property
+    def worst(self) -> dict[str, float | int]:
+        return self.quality.worst
+
+    @property
+    def heldout_error_percent(self) -> float | None:
+        return self.quality.heldout_error_percent
+
+    @property
+    def output_bytes(self) -> int | None:
+        return self.quality.output_bytes
+
+    @property
+    def rounds(self) -> int:
+        return self.method.last.iterations
+
+    @property
+    def stopped_by(self) -> str:
+        return self.method.last.stopped_by
 
     @property
     def has_rig(self) -> bool:
