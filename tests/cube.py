@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.asset import Asset, CornerNormals
+from osteon.core.mesh import Asset, CornerNormals
 from osteon.core.sequence import MeshSequence
 
 #: Corners of the cube, and its six sides counter-clockwise from outside.

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
-from osteon.core.asset import Asset
 from osteon.core.character import Skin
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
-from osteon.core.character import Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skin
 from osteon.core.sequence import MeshSequence
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames

@@ -18,8 +18,6 @@ from osteon.core.errors import OsteonError
 from osteon_bench.players.browser import ARGUMENTS
 from osteon_bench.players.tools import find_chromium
 
-__all__ = ["bench_page", "lacking_tools", "open_page", "served_folder"]
-
 PAGES = Path(__file__).resolve().parent / "view_pages"
 PACKAGES = Path(osteon.__file__).resolve().parent / "view" / "page" / "node_modules"
 

@@ -18,8 +18,6 @@ import numpy as np
 from osteon.core.arrays import Bool, Float64, Int32
 from osteon.elastic.elements import Material
 
-__all__ = ["LoadedSolid", "find_calculix", "solve_with_calculix", "why_no_calculix"]
-
 #: Time limit for a small solid, in seconds.
 START_TIMEOUT = 300
 _ROW = re.compile(r"^ *(\d+) +(\S+) +(\S+) +(\S+)$", re.MULTILINE)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from osteon_bench.rows import Row
     from osteon_bench.run import BenchRun
 
-__all__ = ["bench"]
 
 #: Folders of the measured sequences and of the records, relative to a checkout.
 DATA = Path("..") / "shared" / "data" / "sequences"

@@ -19,8 +19,6 @@ from osteon.core.errors import OsteonError
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["BOUND", "command_rows", "overhead", "time_command"]
-
 #: Time of everything except the fit, over the time of the fit.
 BOUND = 0.6
 BONES, REPEATS = 20, 3

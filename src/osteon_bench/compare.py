@@ -19,8 +19,6 @@ from osteon.pipeline.options import CompareOptions
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence, horse_or_fox
 
-__all__ = ["bench_compare"]
-
 BONES, TRAINING = 25, 10
 #: Digits of a ratio of errors.
 DIGITS = 6

@@ -27,8 +27,6 @@ from osteon_bench.players.tools import PACKAGES, why_no_browser
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox
 
-__all__ = ["compress_rows"]
-
 BONES, RANK = 30, 5
 #: Largest size over that of gltfpack.
 BYTES = 1.05

@@ -19,8 +19,6 @@ from osteon.deform.registry import DEFORMERS, deformer_class
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox
 
-__all__ = ["bench_deformers", "narrowest_section", "screws_by_products", "twisted_bar"]
-
 TWIST = 170.0
 SECTIONS = 41
 BONES = 30

@@ -28,17 +28,6 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.linear_blend import linear_blend_model
 
-__all__ = [
-    "DEFAULTS",
-    "MOST_ACCURATE",
-    "DemBonesOptions",
-    "PeerFit",
-    "dem_bones_model",
-    "run_dem_bones",
-    "search_options",
-    "thinned",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class DemBonesOptions:

@@ -28,11 +28,6 @@ from osteon.lod.options import LodOptions
 from osteon.pipeline.options import Budget, CompareOptions, RigOptions
 from osteon.simplex.options import PoserOptions
 
-__all__ = [
-    "write_engine_table",
-    "write_tables",
-]
-
 _CLASSES = (
     *(SkinFiles, SkinOptions, Budget, SaveOptions, LoadOptions, ClipOptions),
     *(RigFiles, RigOptions),

@@ -49,8 +49,6 @@ from osteon_bench.players.cases import Case
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["bench_eigenskin", "built_in_hand", "measured_hand", "shading_rows", "share_coefficients"]
-
 #: Largest residual of one, two and three eigendisplacements per joint, by support.
 LEFT = {0.04: {2: 0.10}, 0.01: {1: 0.17, 2: 0.05, 3: 0.035}}
 #: Removed percent of the skin's error: paper preset, default on average, default in any pose; distance from the limit.

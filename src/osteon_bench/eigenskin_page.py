@@ -24,8 +24,6 @@ from osteon_bench.browser_pages import bench_page, lacking_tools, open_page, ser
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["shader_rows"]
-
 #: Time of a picture over that of the skin alone.
 COST = 1.25
 #: Number of rounds, of which the fastest counts, and of pictures per round.

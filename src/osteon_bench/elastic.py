@@ -34,8 +34,6 @@ from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 from osteon_bench.subjects import make_bar
 
-__all__ = ["bench_elastic", "elastic_rows"]
-
 TURN = rotation_from_axis_angle(np.array([1.0, -2.0, 0.5]), 1.9)
 #: A bar with a large deflection: nodes per direction, length, force over Young's modulus.
 CANTILEVER = ((24, 3, 3), 8.0, 0.004)

@@ -21,8 +21,6 @@ from osteon.elastic.sweep import PlannedPose, plan_sweep
 from osteon.io.skeletons import load_skeleton
 from osteon_bench.run import BenchRun
 
-__all__ = ["HAND_SWEEP", "HandCase", "load_hand", "pose_plan"]
-
 #: Joint, the end of its bone, and its bend in degrees.
 JOINTS = (
     *(("3", "4", 55.0), ("4", "5", 70.0)),

@@ -26,8 +26,6 @@ from osteon_bench.players.tools import why_no_browser
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 
-__all__ = ["default_files", "file_rows"]
-
 BONES, INFLUENCES, RANK = 12, 4, 5
 #: Largest deviation of an engine, as a fraction of the diagonal.
 AT_FRAMES, BETWEEN = 1e-4, 1e-3

@@ -16,8 +16,6 @@ from osteon_bench.players.normal_players import ANGLE_TOLERANCE, NORMAL_PLAYERS,
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["bench_engine_normals"]
-
 #: Value for a player that shows nothing.
 NOTHING = 180.0
 

@@ -20,8 +20,6 @@ from osteon_bench.engine_files import file_rows
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 
-__all__ = ["bench_engines"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Asked:

@@ -18,8 +18,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["FaultServer"]
-
 #: Imported before the first fork. None of them starts a thread.
 _MODULES = (
     *(f"osteon.cli.{name}" for name in ("skin", "play", "pose", "lod", "simulate", "study")),

@@ -29,8 +29,6 @@ from osteon_bench.fault_server import FaultServer
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["bench_faults"]
-
 KILLS, COPIES = 200, 12
 #: Megabytes of the ext4 image.
 IMAGE = 32

@@ -20,8 +20,6 @@ from osteon_bench.players.tools import why_no_browser, why_no_usd, why_no_valida
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox
 
-__all__ = ["bench_files", "player_rows"]
-
 BONES = 30
 #: Largest relative change of E % when a model is written with 16 bits.
 ERROR_CHANGE = 0.01

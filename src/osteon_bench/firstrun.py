@@ -24,8 +24,6 @@ from osteon.synth.cloth import ClothOptions, make_cloth
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["bench_firstrun"]
-
 #: Time of compiling over that of the other checkout.
 PART = 1 / 3
 

@@ -18,8 +18,6 @@ from osteon_bench.fuzzing.readers import READERS, FuzzReader, is_installed
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["INPUTS", "bench_fuzz"]
-
 INPUTS = 100_000
 
 

@@ -20,8 +20,6 @@ from osteon.core.skin_options import SkinOptions
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["TubeSize", "bench_growth", "make_moving_tube", "measure_size"]
-
 TIME_BOUND = 2.2
 MEMORY_FACTOR, MEMORY_EXTRA_MB = 4.0, 400.0
 

@@ -10,8 +10,6 @@ from osteon_bench.record import RecordedRun
 from osteon_bench.rows import Row
 from osteon_bench.stamp import RunStamp
 
-__all__ = ["BenchHistory", "MetricHistory", "make_history", "run_name", "sparkline", "to_json"]
-
 _LEVELS = "▁▂▃▄▅▆▇█"
 #: A run that did not measure the figure.
 _GAP = "·"

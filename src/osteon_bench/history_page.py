@@ -13,8 +13,6 @@ from osteon_bench.history import BenchHistory, MetricHistory, run_name
 from osteon_bench.rows import Row
 from osteon_bench.stamp import RunStamp
 
-__all__ = ["history_page", "write_history_page"]
-
 #: Largest number of runs in the table; charts show all.
 COLUMNS = 8
 STYLE = """.rows { max-height: none; }

@@ -10,16 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "PlainGlb",
-    "changed_bytes",
-    "changed_parts",
-    "read_plain",
-    "write_clips_alone",
-    "write_plain",
-    "write_resized",
-]
-
 #: Top-level lists that may grow.
 GROWING = ("animations", "accessors", "bufferViews")
 #: Attributes that a fit replaces.

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.eigenskin import EigenSkin
@@ -17,8 +17,6 @@ from osteon.io import load_model
 from osteon.synth.baked import smooth_series
 from osteon_bench.run import BenchRun
 from osteon_bench.subjects import JointedOptions, make_jointed
-
-__all__ = ["corrected_model", "joint_driven_model", "level_characters"]
 
 
 def level_characters(run: BenchRun) -> Iterator[tuple[str, SkinnedModel]]:

@@ -23,8 +23,6 @@ from osteon.lod.progressive_skin import ProgressiveSkin
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["LevelCase", "bench_lod", "bounded"]
-
 #: Built-in characters: seeds by number of joints.
 BUILT_IN = {"eight joints": (1, 8), "twelve joints": (2, 12)}
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
-from osteon.deform.blending import blend_dense
-from osteon.deform.pose import pose_frames
+from osteon.deform.pose import blend_dense, pose_frames
 from osteon.lod.bone_order import BoneForm, BoneOrder, pose_at_count
 from osteon.lod.model_levels import model_at_level
 from osteon.lod.search.fit_blends import slot_grams
@@ -21,8 +20,6 @@ from osteon_bench.lod import LevelCase, bounded
 from osteon_bench.lod_references import direct_search_seconds, exhaust, literal_basic_error
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
-
-__all__ = ["blend_rows", "bone_rows", "set_rows", "time_rows"]
 
 #: Fractions of the bones, and the largest residual shares of the error in %.
 PARTS = {"a quarter": (0.25, 5.0), "half": (0.5, 1.0), "three quarters": (0.75, 0.15)}

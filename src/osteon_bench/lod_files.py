@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     from osteon.lod.model_levels import ModelLevels
     from osteon_bench.players.browser import WebPlayer
 
-__all__ = [
-    "BAKED",
-    "COARSE",
-    "MODEL",
-    "LevelFile",
-    "file_rows",
-    "level_files",
-    "measure_file",
-    "show_node",
-]
 
 FORMS = {"": SaveOptions(), "16 bits": SaveOptions(quantize=True), "compressed": SaveOptions(compress=True)}
 MODEL, COARSE, BAKED = "model with levels", "coarse meshes", "levels alone"

@@ -40,8 +40,6 @@ from osteon_bench.lod import LevelCase
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox
 
-__all__ = ["AGGRESSIVE", "Apart", "PeerLevel", "has_peer", "mesh_rows", "peer_levels", "surface_apart"]
-
 #: The horse: bones, distinct frames, and remaining triangles of 16,843.
 BONES, FRAMES, TRIANGLES = 30, 24, 2100
 #: Percent of the diagonal, largest fraction of the peer's mean, seconds.

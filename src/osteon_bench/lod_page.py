@@ -20,8 +20,6 @@ from osteon_bench.lod import LevelCase, bounded
 from osteon_bench.rows import Row, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["page_rows"]
-
 #: Time with a quarter of the bones over that with all.
 COST = 0.35
 #: Characters; rounds, of which the fastest counts; repetitions per round.

@@ -8,14 +8,12 @@ from collections.abc import Callable
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.deform.blending import blend_dense
+from osteon.deform.pose import blend_dense
 from osteon.lod.bone_order import pose_at_count
 from osteon.lod.level_player import LevelPlayer, local_keys, plan_level
 from osteon_bench.lod import LevelCase, bounded
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
-
-__all__ = ["largest_pop", "play_rows", "pop_rows"]
 
 #: Time with a quarter of the bones over that with all; characters of fewer bones are mostly overhead.
 COST, LEAST_BONES = 0.35, 12

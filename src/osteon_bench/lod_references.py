@@ -24,8 +24,6 @@ from osteon.lod.search.merge_search import MergeProblem
 from osteon.lod.search.pair_moments import error_of_matrices
 from osteon.lod.search.skin_motion import SkinMotion
 
-__all__ = ["Exhausted", "direct_search_seconds", "exhaust", "literal_basic_error"]
-
 #: Sweeps over the bones of a set, in which each takes its best parent and offset.
 SWEEPS = 3
 

@@ -18,8 +18,6 @@ from types import FrameType
 
 import osteon
 
-__all__ = ["COMMANDS", "PREPARE", "ModuleCount", "count_modules"]
-
 PACKAGE = Path(osteon.__file__).parent
 #: Commands that write the inputs of those below, run one after another in a temporary folder.
 PREPARE: tuple[tuple[str, ...], ...] = (

@@ -16,8 +16,6 @@ from osteon.core.skin_options import SkinOptions, WeightMethod
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 
-__all__ = ["TABLE", "PaperRow", "bench_paper"]
-
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:

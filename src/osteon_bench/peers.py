@@ -35,8 +35,6 @@ from osteon_bench.dem_bones import (
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 
-__all__ = ["bench_peers"]
-
 INFLUENCES, REPEATS = 4, 3
 #: By sequence, the paper's number.
 BONES = {"horse": 30, "elasticcow": 18, "clothhorse": 6}

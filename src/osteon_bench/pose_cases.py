@@ -17,8 +17,6 @@ from osteon.io import load_sequence
 from osteon.io.skeletons import load_skeleton
 from osteon_bench.run import BenchRun
 
-__all__ = ["PoseCase", "bent_pose", "load_pose_cases", "turn_joints"]
-
 #: Joint -> (axis, degrees), in the axes of the rest pose.
 Turns = Mapping[str, tuple[tuple[float, float, float], float]]
 

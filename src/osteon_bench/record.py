@@ -12,8 +12,6 @@ from osteon.core.errors import FileFormatError, InputError
 from osteon_bench.rows import BoundKind, Row
 from osteon_bench.stamp import RunStamp
 
-__all__ = ["COLUMNS", "RecordedRun", "append_run", "check_record", "read_record", "record_path"]
-
 COLUMNS = ("version", "commit", "date", "machine", "case", "metric", "value", "bound", "kind", "ok")
 _KINDS: dict[str, BoundKind] = {"max": "max", "min": "min"}
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from osteon_bench.rows import Row
     from osteon_bench.run import BenchRun
 
-__all__ = ["BENCHES", "Bench", "find_bench"]
-
 
 @dataclass(frozen=True, slots=True)
 class Bench:

@@ -24,8 +24,6 @@ from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence, horse_or_fox
 from osteon_bench.skeleton_score import TrueSkeleton, reduce_skeleton, score_skeleton, true_skeleton
 
-__all__ = ["bench_rig"]
-
 #: Least precision, recall and right neighbours.
 BOUNDS = {
     "CesiumMan": (0.9, 0.95, 0.9),

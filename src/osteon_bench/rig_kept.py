@@ -23,8 +23,6 @@ from osteon_bench.players.tools import why_no_browser
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["bench_rig_kept"]
-
 CHARACTERS = ("Soldier", "CesiumMan", "Fox", "FpsArms", "RiggedFigure")
 SIZES = (0.5, 2.0, 100.0)
 #: Largest extent of a body in a clip over that at rest.

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["BoundKind", "Row", "at_least", "at_most", "figure", "to_json"]
-
 #: Whether a bound is an upper (max) or a lower one (min).
 BoundKind = Literal["max", "min"]
 

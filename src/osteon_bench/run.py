@@ -8,8 +8,6 @@ from pathlib import Path
 
 from osteon.core.sequence import MeshSequence
 
-__all__ = ["BenchRun", "find_sequence", "horse_or_fox"]
-
 
 def _silent(text: str) -> None:
     """Progress that is not shown."""

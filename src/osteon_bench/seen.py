@@ -30,8 +30,6 @@ from osteon_bench.seen_pictures import (
 from osteon_bench.seen_surface import SeenSurface, make_surface
 from osteon_bench.vertex_texture import TextureBits, VertexTexture, bake_vertex_texture, fitting_frames
 
-__all__ = ["SEQUENCES", "SeenSubject", "bench_seen", "look_at"]
-
 SEQUENCES = ("horse", "cow", "flag", "clothhorse", "elasticcow", "chicken", "cheburashka")
 #: Built-in substitutes for missing sequences.
 STAND_INS = {"horse": "creature", "flag": "cloth"}

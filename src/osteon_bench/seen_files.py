@@ -16,8 +16,6 @@ from osteon.io import load_model, save_model, save_sequence
 from osteon_bench.dem_bones import dem_bones_model
 from osteon_bench.run import BenchRun
 
-__all__ = ["BEFORE", "SeenFiles", "make_files"]
-
 #: Options with which `osteon skin` fits positions only and stores the normals of the rest pose.
 BEFORE = ("--shading", "0", "--normal-rank", "0", "--normals", "smooth")
 INFLUENCES = 4

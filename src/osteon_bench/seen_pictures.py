@@ -28,20 +28,6 @@ from osteon_bench.players.browser import WebPlayer, start_players
 from osteon_bench.players.tools import why_no_browser
 from osteon_bench.seen_surface import SeenSurface
 
-__all__ = [
-    "SIZE",
-    "FlipScore",
-    "Picture",
-    "Studio",
-    "View",
-    "flip_map",
-    "flip_score",
-    "lacking_tools",
-    "on_grey",
-    "open_studio",
-    "tight_views",
-]
-
 #: (SIZE,SIZE,4) as in the browser: sRGB and coverage.
 Picture = NDArray[np.uint8]
 SIZE = 512

@@ -20,8 +20,6 @@ from osteon_bench.run import BenchRun, find_sequence
 from osteon_bench.seen import SeenSubject, look_at, replace_name
 from osteon_bench.seen_pictures import GREY, SIZE, Picture, flip_map, on_grey
 
-__all__ = ["draw_sheet"]
-
 ROWS = ("flag", "clothhorse", "horse", "cow")
 COLUMNS = {"ours": "osteon skin", "Dem Bones": "Dem Bones", "texture x 2": "vertex texture, twice the bytes"}
 #: Pixels of a picture's side, and of a line of text.

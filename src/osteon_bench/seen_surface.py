@@ -13,8 +13,6 @@ from osteon.core.sequence import MeshSequence
 from osteon.io.gltf.write.mesh import lay_out_mesh
 from osteon.measure.shading import source_normals_of
 
-__all__ = ["SeenSurface", "make_surface"]
-
 
 @dataclass(frozen=True, slots=True)
 class SeenSurface:

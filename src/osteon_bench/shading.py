@@ -19,8 +19,6 @@ from osteon.core.skin_options import SkinOptions
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 
-__all__ = ["CASES", "Case", "bench_shading"]
-
 #: Compared frames: all.
 ALL_FRAMES = 1_000_000
 #: Largest time of a command over one that fits positions only, and runs of each.

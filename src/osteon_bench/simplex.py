@@ -27,8 +27,6 @@ from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 from osteon_bench.simplex_times import time_rows
 
-__all__ = ["bench_simplex"]
-
 
 def bench_simplex(run: BenchRun) -> list[Row]:
     """All rows; the measured meshes are beside the folder of sequences."""

@@ -27,8 +27,6 @@ from osteon_bench.pose_cases import PoseCase
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["time_rows"]
-
 #: Timed runs of each step; the fastest counts.
 RUNS = 9
 #: Bound of the total time from mesh to pose.

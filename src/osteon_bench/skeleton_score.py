@@ -22,8 +22,6 @@ from osteon.core.arrays import Float64, Int64
 from osteon.core.character import Skeleton, Skin
 from osteon.core.transforms import nearest_rotation
 
-__all__ = ["SkeletonScore", "TrueSkeleton", "reduce_skeleton", "score_skeleton", "true_skeleton"]
-
 #: A true joint counts if it rotates by more than this against its parent, in degrees, ...
 MIN_ROTATION = 5.0
 #: ... and if this share of the vertices has its largest weight on its bone.

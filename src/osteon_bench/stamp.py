@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-__all__ = ["RunStamp", "find_commit", "machine_text", "processor_name", "stamp_run"]
-
 PACKAGE = Path(__file__).resolve().parent
 #: Records of other benches do not change what is measured.
 _RECORDS = ":(exclude,top)benchmarks/results"

@@ -18,8 +18,6 @@ from osteon_bench.foreign.trial import Trial, try_source
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 
-__all__ = ["bench_strangers"]
-
 #: Bounds for files below this many bytes: seconds and megabytes of any command.
 SMALL, SECONDS, MEGABYTES = 10_000_000, 60.0, 1000.0
 ROUND_TRIP = 0.1  # E %

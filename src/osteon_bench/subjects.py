@@ -23,8 +23,6 @@ from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.synth.baked import anchor_skin, smooth_series
 from osteon.synth.shapes import join_shapes, make_ball
 
-__all__ = ["JointedOptions", "bar_skeleton", "make_bar", "make_jointed"]
-
 #: Radii of an ellipsoid, compared with distances of about 0.4 between joints.
 RADII = (0.2, 0.15, 0.1)
 #: The smallest angle of a joint over the largest.

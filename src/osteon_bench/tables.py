@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from osteon_bench.history import BenchHistory, MetricHistory
     from osteon_bench.rows import Row
 
-__all__ = ["print_history", "print_rows"]
 
 #: Runs that are listed, and that a line of a figure shows.
 LISTED, DRAWN = 8, 24

@@ -25,8 +25,6 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32
 
-__all__ = ["TextureBits", "VertexTexture", "bake_vertex_texture", "fitting_frames"]
-
 #: Of one number of a position.
 TextureBits = Literal[8, 16]
 NORMAL_BYTES = 2

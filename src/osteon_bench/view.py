@@ -27,8 +27,6 @@ from osteon_bench.browser_pages import bench_page, lacking_tools, open_page, ser
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun, horse_or_fox
 
-__all__ = ["bench_view", "crowd_rows"]
-
 BONES = 30
 #: Number of times that each page is opened, each in a new browser.
 OPENINGS = 5

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import Animation
-from osteon.core.character import Character
-from osteon.core.corrections import StoredDisplacement
+from osteon.core.character import Character, StoredDisplacement
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import identity
 from osteon.deform.animation_space import AnimationSpace

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Clip
-from osteon.core.asset import Asset, Image, Material
 from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence
 from osteon.io.alembic.read import read_alembic_sequence

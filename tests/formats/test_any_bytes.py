@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osteon.core.asset import Asset
 from osteon.core.errors import InputError
+from osteon.core.mesh import Asset
 from osteon.io import load_model, load_sequence
 from osteon.io.meshes.ply import PlyWriter
 

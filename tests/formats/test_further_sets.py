@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset, Image, Material
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.model import SkinnedModel
 from osteon.io import SaveOptions, load_model, load_sequence, save_model, save_sequence
 from osteon.io.models import note_lost, note_lost_sets

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames

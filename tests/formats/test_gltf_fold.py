@@ -10,17 +10,15 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack, Clip
-from osteon.core.asset import Asset, Material
-from osteon.core.character import Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skin
+from osteon.core.mesh import Asset, Material
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.normals import rest_normals
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model
 from osteon.io.gltf import channels as channels_module
-from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, pack_mesh
-from osteon.io.gltf.quantize import quantize_rotations, quantize_signed
+from osteon.io.gltf.quantize import REAL_NUMBERS, Grid, pack_mesh, quantize_rotations, quantize_signed
 from osteon.io.gltf.read.animations import read_animations
 from osteon.io.gltf.read.document import open_document
 from osteon.io.gltf.read.metadata import read_metadata

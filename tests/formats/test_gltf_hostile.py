@@ -14,7 +14,7 @@ import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.io import LoadOptions, holds_model, load_model, load_sequence
-from osteon.io.load import limits
+from osteon.io.load import source as limits
 
 READERS = (load_sequence, load_model, holds_model)
 _opened: list[str] | None = None

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack, Clip, bone_type_of
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.quaternions import matrices_from_quaternions
+from osteon.core.transforms import matrices_from_quaternions
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import LoadOptions, SaveOptions, load_model, load_sequence, save_model

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Clip
-from osteon.core.asset import Asset, Image, Material
-from osteon.core.character import Skeleton
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton
 from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, holds_model, load_model, load_sequence, save_model

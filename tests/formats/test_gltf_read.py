@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from osteon.core.asset import Material
 from osteon.core.errors import GeometryError, OptionError
+from osteon.core.mesh import Material
 from osteon.io import LoadOptions, load_sequence
 
 TRIANGLE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], float)

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack, Clip
-from osteon.core.asset import Asset, Image, Material
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames

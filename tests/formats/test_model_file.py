@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack, Clip
-from osteon.core.asset import Asset, Material
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.mesh import Asset, Material
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io import load_model, load_sequence, save_model

@@ -204,7 +204,7 @@ def test_damaged_archive_members(tmp_path):
 
 
 def test_zip_bomb(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("osteon.io.load.limits.LARGEST_UNPACKED", 1 << 20)
+    monkeypatch.setattr("osteon.io.load.source.LARGEST_UNPACKED", 1 << 20)
     np.savez_compressed(tmp_path / "bomb.npz", frames=np.zeros((1, 200_000, 3)), faces=FACES)
     with refused(FileFormatError, "bomb.npz", "unpacks to"):
         load_sequence(tmp_path / "bomb.npz")

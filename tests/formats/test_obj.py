@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset, Material
 from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.mesh import Asset, Material
 from osteon.io import load_sequence, write_sequence
 
 QUAD = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n"

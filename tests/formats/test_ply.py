@@ -7,8 +7,8 @@ import struct
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset
 from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.mesh import Asset
 from osteon.io import load_sequence
 from osteon.io.meshes.ply import PlyWriter
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import osteon
-from osteon.core.asset import Asset, Material
 from osteon.core.errors import FileFormatError, GeometryError, OptionError
 from osteon.core.kinematics import JointLimit, hinge_axes
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, Material, Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import apply, rotation_from_axis_angle

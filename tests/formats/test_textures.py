@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset, Image, Material
 from osteon.core.errors import FileFormatError, GeometryError
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.sequence import MeshSequence
 from osteon.io import SaveOptions, load_model, load_sequence, save_model, save_sequence
 from osteon.io.gltf import TEXTURE_EXTENSIONS

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Clip
-from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from osteon.core.asset import Image
 from osteon.core.errors import FileFormatError
+from osteon.core.mesh import Image
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames

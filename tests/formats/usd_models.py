@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Clip
-from osteon.core.asset import Asset, Image, Material
-from osteon.core.character import Skeleton
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.model import SkinnedModel
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Animation, BoneTrack
-from osteon.core.asset import CornerNormals
+from osteon.core.mesh import CornerNormals
 from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.normals import pose_normals

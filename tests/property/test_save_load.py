@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osteon.core.animation import BoneTrack, Clip
-from osteon.core.asset import Asset, Material
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.frames import FrameSource
+from osteon.core.mesh import Asset, Material
 from osteon.core.sequence import MeshSequence
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io import load_model, load_sequence, save_model, save_sequence, write_sequence

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack, bone_type_of
+from osteon.core.mesh import scale_of_bones
 from osteon.core.model import SkinnedModel
-from osteon.core.play_scale import scale_of_bones
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import nearest_rotation

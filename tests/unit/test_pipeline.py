@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Clip
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.options import change_options
 from osteon.core.progress import ProgressEvent

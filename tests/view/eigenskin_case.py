@@ -14,7 +14,7 @@ from osteon.core.animation import Animation, BoneTrack, Clip
 from osteon.core.arrays import Float32
 from osteon.core.character import Character
 from osteon.core.model import SkinnedModel
-from osteon.core.quaternions import matrices_from_quaternions
+from osteon.core.transforms import matrices_from_quaternions
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character
 from osteon.deform.pose_skeleton import transforms_of_joint_rotations

@@ -8,7 +8,7 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float32
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.view.pack.model_pack import pack_model

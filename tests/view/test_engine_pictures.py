@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.asset import Image
+from osteon.core.mesh import Image
 from osteon.view.pack.model_pack import pack_model
 
 from .engine_cases import models

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack, Clip
-from osteon.core.asset import Asset, Image, Material
-from osteon.core.character import Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skin
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.core.sequence import MeshSequence

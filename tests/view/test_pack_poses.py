@@ -13,7 +13,7 @@ import pytest
 
 from osteon.cli.main import main
 from osteon.core.errors import OptionError
-from osteon.core.quaternions import matrices_from_quaternions
+from osteon.core.transforms import matrices_from_quaternions
 from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.io import save_model
 from osteon.pipeline.eigenskin import poses_of_rig

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset, Image, Material
 from osteon.core.character import Skeleton
 from osteon.core.kinematics import JointLimit
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, Image, Material, Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.measure.distortion import measure_distortion

@@ -22,22 +22,8 @@ from osteon.core.progress import Progress, ProgressEvent, RemainingTime, duratio
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from osteon.core.asset import Asset
+    from osteon.core.mesh import Asset
 
-__all__ = [
-    "ProgressLines",
-    "WallTime",
-    "console",
-    "json_option",
-    "print_json",
-    "process_began",
-    "progress_bar",
-    "progress_lines",
-    "say_lost",
-    "size_text",
-    "time_text",
-    "write_json",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from osteon.io.save.overwriting import Output
     from osteon.pipeline.comparison import Comparison, PoseMeasures
 
-__all__ = ["compare", "print_comparison"]
-
 
 @dataclass(frozen=True, slots=True)
 class CompareFiles:

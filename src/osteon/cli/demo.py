@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from osteon.pipeline.skin import SkinFit
 
 
-__all__ = ["demo"]
-
 Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin"]
 
 BONES = 32

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from osteon.io.poses.pose_set import PoseSet
     from osteon.pipeline.eigenskin import LearnedSkin
 
-__all__ = [
-    "eigenskin_demo",
-    "hand_demo",
-]
 
 NAMES = ("hand.obj", "hand.json", "hand-limits.json", "hand.png")
 #: Cells of the lattice along the hand.

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from osteon.core.progress import Progress
     from osteon.io.poses.pose_set import PoseSet
 
-__all__ = ["EigenSkinFiles", "eigenskin"]
-
 
 @dataclass(frozen=True, slots=True)
 class EigenSkinFiles:

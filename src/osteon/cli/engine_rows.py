@@ -15,8 +15,6 @@ from osteon.io.formats.options import SaveOptions
 from osteon.io.meshes.mesh import single_normals
 from osteon.io.metadata.baked import baked_model
 
-__all__ = ["FilePlays", "engine_notes", "file_plays", "plays_json", "plays_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class FilePlays:

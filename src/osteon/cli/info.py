@@ -21,25 +21,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from osteon.core.animation import Clip
-    from osteon.core.asset import Asset
+    from osteon.core.mesh import Asset
     from osteon.core.model import SkinnedModel
     from osteon.core.sequence import MeshSequence
     from osteon.io.formats.format_types import Outline
-
-__all__ = [
-    "choose_frames",
-    "describe_clips",
-    "describe_model",
-    "describe_outline",
-    "describe_sequence",
-    "describe_skeleton",
-    "describe_stored_levels",
-    "info",
-    "load_skinned",
-    "print_facts",
-    "take_clips",
-    "take_frames",
-]
 
 
 @click.command()
@@ -304,7 +289,7 @@ def choose_frames(model: SkinnedModel, clips: tuple[str, ...], frames: str | Non
 def take_frames(model: SkinnedModel, frames: list[int]) -> SkinnedModel:
     """The model with only the given frames; consecutive frames of one clip stay a clip."""
     from osteon.core.animation import BoneTrack
-    from osteon.core.corrections import Corrections
+    from osteon.core.character import Corrections
 
     if frames == list(range(model.n_frames)):
         return model

@@ -40,13 +40,6 @@ if TYPE_CHECKING:
     from osteon.lod.model_levels import Level
     from osteon.pipeline.levels import BakedLevel, LevelsFit
 
-__all__ = [
-    "LodFiles",
-    "describe_levels",
-    "lod",
-    "print_levels",
-]
-
 
 def _parse_bake(text: str) -> str:
     """A whole number, or a percentage up to 100."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
-__all__ = ["cli", "main"]
-
 #: Listed by `osteon --help`; each is a module of this package and a function in it.
 COMMANDS = {
     "demo": "Skin a galloping fox that Osteon makes itself.",

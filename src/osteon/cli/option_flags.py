@@ -22,19 +22,6 @@ from click.core import ParameterSource
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.options import OptionField, Place, command_text, first_unused, make_options, options_in
 
-__all__ = [
-    "FlagGroup",
-    "is_any_given",
-    "is_given",
-    "naming_input",
-    "optional",
-    "options_of",
-    "read_options",
-    "refuse_given",
-    "refuse_unused",
-    "some_of",
-]
-
 Function = Callable[..., Any]
 
 _CHOSEN = "osteon.chosen"

@@ -25,18 +25,6 @@ from osteon.core.errors import OptionError
 if TYPE_CHECKING:
     from osteon.io.save.overwriting import Output, OverwriteGuard
 
-__all__ = [
-    "WRITTEN",
-    "Outputs",
-    "file_output",
-    "folder_output",
-    "force_option",
-    "handling_signals",
-    "model_output",
-    "plan_outputs",
-    "sequence_output",
-    "stop",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

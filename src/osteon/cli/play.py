@@ -17,8 +17,6 @@ from osteon.io import LoadOptions, save_played
 if TYPE_CHECKING:
     from osteon.core.model import SkinnedModel
 
-__all__ = ["play"]
-
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from osteon.core.sticks import StickSkeleton
 
 
-__all__ = ["pose"]
-
 USAGE = "osteon pose MODEL POSE… -o OUT, or osteon pose MESH SKELETON POSE… -o OUT"
 #: In place of a skeleton: only control lines and pins.
 NONE = "none"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from osteon.pipeline.pose_model import ModelSticks
     from osteon.simplex.options import PoserOptions
 
-__all__ = ["is_posed_by_its_skin", "pose_skinned"]
-
 
 def is_posed_by_its_skin(character: str, inputs: tuple[str, ...]) -> bool:
     """Whether the first argument is a skinned model and the second is not a skeleton."""

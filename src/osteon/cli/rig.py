@@ -24,8 +24,6 @@ from osteon.pipeline.options import RigOptions
 if TYPE_CHECKING:
     from osteon.pipeline.skeleton import RigFit
 
-__all__ = ["RigFiles", "rig", "skeleton_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class RigFiles:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from osteon.elastic.sweep import PlannedPose
     from osteon.pipeline.simulate import Simulation
 
-__all__ = ["SimulateFiles", "simulate"]
 
 #: Poses that a note names at most.
 SHOWN = 3

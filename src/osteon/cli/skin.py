@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from osteon.pipeline.skin import SkinFit
     from osteon.report.curves import ReportCurves
 
-__all__ = ["print_report", "skin", "write_outputs"]
-
 
 @dataclass(frozen=True, slots=True)
 class SkinFiles:

@@ -18,8 +18,6 @@ from osteon.io.load.rig_files import PlayedClips, save_clips_on_rig
 from osteon.io.load.source import numbered
 from osteon.io.save.atomic import written_path
 
-__all__ = ["ClipRun", "write_clips"]
-
 _NOT_FITTED = "clips without a mesh are played on the rig as it is, and nothing is fitted; omit it"
 
 

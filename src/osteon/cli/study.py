@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from osteon.study.results import StudyResults
     from osteon.view.server.serve import PageServer
 
-__all__ = [
-    "answers_text",
-    "print_results",
-    "study",
-]
 
 #: Suffix of a study file.
 STUDY_FILE = ".json"

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from osteon.view.server.model_files import NamedModels
     from osteon.view.server.session import Session
 
-__all__ = ["view"]
 
 #: Seconds without a request from the browser after which advice is printed.
 BROWSER_SECONDS = 15.0

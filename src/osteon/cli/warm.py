@@ -9,8 +9,6 @@ import click
 from osteon.cli.common import json_option, print_json, progress_bar, write_json
 from osteon.cli.outputs import file_output, plan_outputs
 
-__all__ = ["warm"]
-
 #: Tasks that compile the kernels without declared signatures.
 TASKS = tuple(f"osteon.cli.warm:{name}" for name in ("pose_figure", "fit_screws", "draw_triangle", "simplify_ring"))
 

@@ -11,20 +11,7 @@ import numpy as np
 from osteon.core.arrays import Float32, FloatArray, Int32, checked
 from osteon.core.bone_axes import off_axes
 from osteon.core.errors import GeometryError
-from osteon.core.play_scale import scale_of_bones
-
-__all__ = [
-    "DEFAULT_FPS",
-    "Animation",
-    "BoneTrack",
-    "BoneType",
-    "Clip",
-    "bone_type_of",
-    "check_clips",
-    "clips_or_one",
-    "distinct_names",
-    "wider_type",
-]
+from osteon.core.mesh import scale_of_bones
 
 DEFAULT_FPS = 24.0
 

@@ -15,22 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from osteon.core.errors import GeometryError
 
-__all__ = [
-    "Bool",
-    "Float32",
-    "Float64",
-    "FloatArray",
-    "Int32",
-    "Int64",
-    "IntArray",
-    "check_finite",
-    "checked",
-    "checked_indices",
-    "first_bad",
-    "remember_checked",
-    "was_checked",
-]
-
 Bool = NDArray[np.bool_]
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]

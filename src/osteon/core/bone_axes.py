@@ -22,8 +22,6 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
 
-__all__ = ["axes_of_bones", "off_axes"]
-
 #: Sweeps over the three planes; convergence is quadratic when matrices have common axes.
 PASSES = 12
 #: Rotations below this angle, in radians, end the search.

@@ -14,8 +14,6 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.kernels import compiled_by, exact, inlined
 
-__all__ = ["BoxTree", "build_boxes"]
-
 LEAF = 4  # items in a leaf
 BINS = 16  # candidate positions of a split
 #: The larger part waits while the smaller one is split, so 64 entries suffice for 2**63 items.

@@ -25,7 +25,6 @@ from osteon.core.progress import Progress, report_progress
 if TYPE_CHECKING:
     from osteon.core.kernels import Kernel
 
-__all__ = ["WAITED", "Compiling", "compile_kernels", "start_compiling"]
 
 #: Modules whose kernels are being compiled, or are compiled.
 _KNOWN: dict[tuple[str, ...], Compiling] = {}

@@ -20,22 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from osteon.core.arrays import Bool, Float32, Float64, Int64, check_finite, checked, remember_checked, was_checked
 from osteon.core.errors import GeometryError
 
-__all__ = [
-    "ArrayFrames",
-    "FrameBlock",
-    "FrameSource",
-    "JoinedFrames",
-    "ReaderFrames",
-    "TakenFrames",
-    "each_frame",
-    "frame_blocks",
-    "frame_centers",
-    "frame_source",
-    "join_frames",
-    "mean_frame",
-    "vertex_tracks",
-]
-
 SHAPE = (None, None, 3)
 
 

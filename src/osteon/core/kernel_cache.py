@@ -39,8 +39,6 @@ from numba.core.serialize import dumps
 
 from osteon import __version__
 
-__all__ = ["KernelCache", "cache_folder", "holds_kernels", "prune_folders", "user_caches"]
-
 config: Any = numba.config
 
 SUFFIX = ".kernel"

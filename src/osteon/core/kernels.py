@@ -32,24 +32,6 @@ from numpy.typing import NDArray
 from osteon.core.compile_kernels import WAITED
 from osteon.core.kernel_cache import KernelCache
 
-__all__ = [
-    "KERNELS",
-    "Function",
-    "Int64",
-    "Kernel",
-    "Point",
-    "compiled_by",
-    "cross",
-    "dot",
-    "exact",
-    "inlined",
-    "kernel",
-    "kernel_as_met",
-    "lean",
-    "minus",
-    "part",
-]
-
 #: A compiled function is called like the one that was written, so it keeps its type.
 Function = TypeVar("Function", bound=Callable[..., Any])
 

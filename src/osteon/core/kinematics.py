@@ -32,19 +32,6 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import compose, least_rotation, rotation_from_axis_angle
 
-__all__ = [
-    "JointLimit",
-    "PoseRotations",
-    "align_rotations",
-    "depths_of",
-    "hinge_axes",
-    "parents_first",
-    "pose_joints",
-    "rotations_of_pose",
-    "tree_bones",
-    "world_from_local",
-]
-
 
 def depths_of(parents: Sequence[int]) -> list[int]:
     """The number of ancestors of each joint; a parent of -1 is none."""

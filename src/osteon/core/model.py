@@ -21,12 +21,19 @@ from numpy.typing import ArrayLike
 
 from osteon.core.animation import Animation, BoneTrack, BoneType, Clip
 from osteon.core.arrays import Float32, Int32, checked
-from osteon.core.asset import Asset
-from osteon.core.character import Arrays, Character, Deformer, Displacement, Skeleton, Skin
-from osteon.core.corrections import Corrections, StoredDisplacement, position_rank
+from osteon.core.character import (
+    Arrays,
+    Character,
+    Corrections,
+    Deformer,
+    Displacement,
+    Skeleton,
+    Skin,
+    StoredDisplacement,
+    position_rank,
+)
 from osteon.core.errors import GeometryError
-from osteon.core.mesh import Mesh
-from osteon.core.play_scale import scale_of_bones
+from osteon.core.mesh import Asset, Mesh, scale_of_bones
 
 __all__ = [
     "MOST_COARSE",

@@ -22,11 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32
-from osteon.core.asset import CornerNormals
 from osteon.core.kernels import kernel
-from osteon.core.mesh import Mesh
-
-__all__ = ["SourceNormals", "angles_between", "corner_normals", "vertex_normals"]
+from osteon.core.mesh import CornerNormals, Mesh
 
 
 @kernel("f8.2r i4.2r i4.2r f8.2")

@@ -25,30 +25,6 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from osteon.core.errors import OptionError
 
-__all__ = [
-    "CIRCUMSTANCES",
-    "GIVEN",
-    "Kind",
-    "Need",
-    "Option",
-    "OptionField",
-    "Place",
-    "Unused",
-    "change_options",
-    "check_options",
-    "check_used",
-    "command_text",
-    "default_of",
-    "drop_unused",
-    "first_unused",
-    "make_options",
-    "need",
-    "needed_flags",
-    "option",
-    "options_in",
-    "takes_options",
-]
-
 T = TypeVar("T")
 #: Path of a field: the names of the options that contain it, then its name.
 Place = tuple[str, ...]

@@ -18,16 +18,6 @@ from pathlib import Path
 
 from osteon.core.errors import OptionError
 
-__all__ = [
-    "available_threads",
-    "end_group",
-    "end_with",
-    "for_blocks",
-    "leave_no_dump",
-    "limit_memory",
-    "single_threaded_blas",
-]
-
 
 def available_threads(requested: int = 0) -> int:
     """`requested`, or for 0 the number of cores that this process may use."""

@@ -22,8 +22,6 @@ from osteon.core.errors import OptionError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["find_plugins", "load_plugin", "package_of"]
-
 
 @cache
 def find_plugins(group: str) -> dict[str, EntryPoint]:

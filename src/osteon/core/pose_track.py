@@ -16,8 +16,6 @@ from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import FARTHEST
 
-__all__ = ["ControlLine", "Domain", "LineTrack", "PinTrack", "PoseTrack"]
-
 Point = tuple[float, float, float]
 
 

@@ -15,17 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = [
-    "FitReport",
-    "Progress",
-    "ProgressEvent",
-    "RemainingTime",
-    "Stopwatch",
-    "duration_text",
-    "peak_memory_mb",
-    "report_progress",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ProgressEvent:

@@ -16,13 +16,9 @@ from numpy.typing import ArrayLike
 
 from osteon.core.animation import DEFAULT_FPS, Clip, clips_or_one, distinct_names
 from osteon.core.arrays import Float32, Int32, checked
-from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError
 from osteon.core.frames import FrameBlock, FrameSource, frame_blocks, frame_source, join_frames
-from osteon.core.mesh import Mesh
-from osteon.core.play_scale import scale_of_frames
-
-__all__ = ["MeshSequence", "SequenceParts", "frames_of", "join_clips"]
+from osteon.core.mesh import Asset, Mesh, scale_of_frames
 
 
 class SequenceParts(TypedDict, total=False):

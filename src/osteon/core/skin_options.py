@@ -12,8 +12,6 @@ from osteon.core.animation import BoneType
 from osteon.core.errors import OptionError
 from osteon.core.options import GIVEN, check_options, need, option
 
-__all__ = ["NormalChoice", "Preset", "SkinModel", "SkinOptions", "WeightMethod"]
-
 Preset = Literal["default", "paper"]
 SkinModel = Literal["lbs", "dqs", "as", "mwe"]
 WeightMethod = Literal["tsvd", "nnls", "bounded"]

@@ -18,8 +18,6 @@ from osteon.core.arrays import Float64, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError
 from osteon.core.topology import bounding_diagonal
 
-__all__ = ["SkeletonPlace", "StickSkeleton", "StickTree", "measure_place", "project_on_segments"]
-
 #: A bone this short (over the extent of the joints) has no direction.
 SHORTEST = 1e-9
 #: Coordinates beyond this have squares and products that overflow.

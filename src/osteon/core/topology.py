@@ -14,18 +14,6 @@ if TYPE_CHECKING:  # SciPy takes a tenth of a second to import: only where a gra
 
     from osteon.core.sequence import MeshSequence
 
-__all__ = [
-    "bounding_diagonal",
-    "degenerate_triangles",
-    "is_flat",
-    "shells",
-    "triangle_areas",
-    "triangle_neighbors",
-    "vertex_graph",
-    "weld_points",
-    "weld_vertices",
-    "welded_shells",
-]
 
 #: A triangle this flat (height over longest edge) has no reliable normal in float32.
 FLATNESS = 1e-6

@@ -34,8 +34,6 @@ from osteon.core.character import Arrays, Skin
 from osteon.core.errors import GeometryError
 from osteon.core.kernels import kernel
 
-__all__ = ["AnimationSpace", "check_sums", "shares"]
-
 #: Rounding error of float32 sums over slots, relative to the sum of absolute values.
 SUM_TOLERANCE = 1e-5
 

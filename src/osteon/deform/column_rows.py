@@ -24,8 +24,6 @@ import numpy as np
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64
 from osteon.core.kernels import kernel
 
-__all__ = ["ColumnRows", "add_columns", "apply_displaced"]
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnRows:

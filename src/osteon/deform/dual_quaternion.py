@@ -18,10 +18,8 @@ from osteon.core.animation import BoneType
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray
 from osteon.core.character import Skin
 from osteon.core.kernels import kernel_as_met
-from osteon.core.quaternions import dual_quaternions_from_transforms
+from osteon.core.transforms import dual_quaternions_from_transforms
 from osteon.deform.linear_blend import SkinFamily
-
-__all__ = ["DualQuaternion", "blend_screws", "transform_of_screw"]
 
 
 @kernel_as_met

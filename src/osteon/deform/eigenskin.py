@@ -35,15 +35,13 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
 from osteon.core.arrays import Bool, Float32, Float64, FloatArray, Int32, Int64, checked
-from osteon.core.character import Arrays
-from osteon.core.corrections import kept_columns, position_rank
+from osteon.core.character import Arrays, kept_columns, position_rank
 from osteon.core.errors import GeometryError
 from osteon.deform.joint_rbf import JointRbf
 
 if TYPE_CHECKING:
     from osteon.deform.column_rows import ColumnRows
 
-__all__ = ["EigenSkin", "PackedColumns"]
 
 #: Vertices that share a scale in files of older versions.
 OLD_GROUP = 4

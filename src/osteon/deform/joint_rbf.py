@@ -38,18 +38,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked, checked_indices
 from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError
-from osteon.core.quaternions import quaternions_from_matrices
-from osteon.core.transforms import nearest_rotation
-
-__all__ = [
-    "NO_JOINT",
-    "JointRbf",
-    "compare_rotations",
-    "driver_shapes",
-    "hinge_angles",
-    "joint_rotations",
-    "rotation_vectors",
-]
+from osteon.core.transforms import nearest_rotation, quaternions_from_matrices
 
 #: In place of a missing second joint or parent bone.
 NO_JOINT = -1

@@ -16,14 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from osteon.core.animation import Animation, BoneTrack, BoneType, Clip
 from osteon.core.arrays import Float64, FloatArray, Int32, Int64
-from osteon.core.asset import Asset
-from osteon.core.character import Arrays, Character, Skeleton, Skin
-from osteon.core.corrections import Corrections
-from osteon.core.mesh import Mesh
+from osteon.core.character import Arrays, Character, Corrections, Skeleton, Skin
+from osteon.core.mesh import Asset, Mesh
 from osteon.core.model import SkinnedModel
-from osteon.deform.blending import blend_matrices
-
-__all__ = ["LinearBlend", "SkinFamily", "linear_blend_model"]
+from osteon.deform.pose import blend_matrices
 
 
 @dataclass(frozen=True, slots=True)

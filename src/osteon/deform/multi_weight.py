@@ -38,8 +38,6 @@ from osteon.core.kernels import kernel, part
 from osteon.core.transforms import compose, identity, invert
 from osteon.deform.animation_space import check_sums, shares
 
-__all__ = ["WORLD", "MultiWeight"]
-
 #: The reference of vertices whose weights refer to world axes.
 WORLD = -1
 #: Entries of F'F may miss those of the identity by what float32 leaves.

@@ -20,16 +20,6 @@ from osteon.core.model import SkinnedModel
 from osteon.core.normals import corner_normals, vertex_normals
 from osteon.deform.pose import linear_parts
 
-__all__ = [
-    "NormalForm",
-    "displaced_normals",
-    "normal_map",
-    "pose_normals",
-    "rest_normals",
-    "surface_normals",
-    "unit_vectors",
-]
-
 NormalForm = Literal["linear", "inverse_transpose"]
 
 

@@ -24,8 +24,6 @@ from osteon.core.character import Skeleton
 from osteon.core.kinematics import parents_first
 from osteon.core.transforms import apply, nearest_rotation
 
-__all__ = ["joint_rotations_of_transforms", "posed_places", "transforms_of_joint_rotations", "transforms_of_places"]
-
 
 def transforms_of_joint_rotations(skeleton: Skeleton, rotations: ArrayLike, shift: ArrayLike | None = None) -> Float64:
     """(f,j,3,4) posed_from_rest of every joint from its rotations (f,j,3,3).

@@ -15,15 +15,6 @@ from osteon.core.character import Deformer, Displacement
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.plugins import find_plugins, load_plugin, package_of
 
-__all__ = [
-    "DEFORMERS",
-    "DISPLACEMENTS",
-    "deformer_class",
-    "displacement_class",
-    "restore_deformer",
-    "restore_displacement",
-]
-
 DEFORMERS = {
     "linear_blend": "osteon.deform.linear_blend:LinearBlend",
     "dual_quaternion": "osteon.deform.dual_quaternion:DualQuaternion",
@@ -31,7 +22,7 @@ DEFORMERS = {
     "multi_weight": "osteon.deform.multi_weight:MultiWeight",
 }
 DISPLACEMENTS = {
-    "corrections": "osteon.core.corrections:StoredDisplacement",
+    "corrections": "osteon.core.character:StoredDisplacement",
     "eigenskin": "osteon.deform.eigenskin:EigenSkin",
 }
 

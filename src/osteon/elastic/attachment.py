@@ -33,8 +33,6 @@ from osteon.elastic.newton import node_graph
 from osteon.elastic.solid import Solid, solid_pieces
 from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
-__all__ = ["BoneRoom", "bone_room", "hold_nodes", "holds_all_bones"]
-
 #: Places along a bone where the distance to the surface is measured; the part of them that must be inside.
 PLACES, INSIDE = 17, 0.5
 #: How far nodes are held, over the radius: the first that holds a bone.

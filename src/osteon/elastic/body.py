@@ -19,15 +19,12 @@ from scipy.sparse import csc_array, csr_array
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import OptionError
 from osteon.core.kinematics import pose_joints
-from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import compose, invert
+from osteon.core.transforms import compose, dual_quaternions_from_transforms, invert, transforms_from_dual_quaternions
 from osteon.elastic.attachment import BoneRoom, bone_room, hold_nodes
 from osteon.elastic.elements import Material, TetElements
 from osteon.elastic.newton import Equilibrium, NewtonOptions, StiffnessSystem, factor_symmetric, find_equilibrium
 from osteon.elastic.solid import Solid
-
-__all__ = ["ElasticBody", "PosedBody", "bone_transforms"]
 
 #: Forces out of balance, over the reactions, that a pose may be left with.
 IN_BALANCE = 1e-4

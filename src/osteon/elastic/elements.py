@@ -31,8 +31,6 @@ from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.errors import OptionError
 from osteon.core.kernels import kernel
 
-__all__ = ["Material", "TetElements"]
-
 #: The axis across each plane (i,j), and the two of the plane.
 PLANES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 

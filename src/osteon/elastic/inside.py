@@ -13,8 +13,6 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float64, Int32, Int64
 
-__all__ = ["GridCuts", "inside_points"]
-
 #: Pairs of lines and triangles that are tested at a time.
 BLOCK = 2_000_000
 

@@ -27,8 +27,6 @@ from osteon.elastic.inside import Axes, GridCuts
 from osteon.elastic.lattice_copies import NodeBoxes, SampledBody, element_copies
 from osteon.elastic.solid import Solid, in_order
 
-__all__ = ["check_closed", "cube_for_nodes", "lattice_around"]
-
 #: Samples along the edge of a cube.
 SAMPLES = 4
 #: Where they are between multiples of their spacing, so that none falls between elements.

@@ -34,8 +34,6 @@ from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.errors import GeometryError
 from osteon.elastic.inside import Axes, GridCuts
 
-__all__ = ["ElementCopies", "Lattice", "NodeBoxes", "SampledBody", "element_copies"]
-
 #: How far below a vertex its sample is looked for, over the spacing; the number of samples there that are checked.
 BELOW, LOOKED_AT = 0.75, 8
 

@@ -29,8 +29,6 @@ from osteon.core.errors import GeometryError
 from osteon.core.options import check_options, option
 from osteon.elastic.elements import Material, TetElements
 
-__all__ = ["Equilibrium", "NewtonOptions", "StiffnessSystem", "factor_symmetric", "find_equilibrium", "node_graph"]
-
 #: Part of the slope by which a step must lower the energy, and the shortest step that is tried.
 ARMIJO, SHORTEST = 1e-4, 2.0**-24
 #: Below this part of the energy in all elements a change is rounding.

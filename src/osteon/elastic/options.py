@@ -12,8 +12,6 @@ from typing import Literal
 
 from osteon.core.options import GIVEN, check_options, need, option
 
-__all__ = ["ElementsWord", "FleshOptions", "KindWord", "SweepOptions"]
-
 ElementsWord = Literal["auto", "tetrahedra", "lattice"]
 KindWord = Literal["auto", "train", "validate"]
 

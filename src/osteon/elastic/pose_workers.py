@@ -22,8 +22,6 @@ from osteon.core.errors import OsteonError
 from osteon.core.parallel import available_threads, end_with, single_threaded_blas
 from osteon.elastic.body import ElasticBody, PosedBody
 
-__all__ = ["DonePose", "PoseTask", "pose_many"]
-
 
 @dataclass(frozen=True, slots=True)
 class PoseTask:

@@ -12,11 +12,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from osteon.core.arrays import Bool, Float64, Int32, IntArray, checked, checked_indices
-from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError
-from osteon.core.mesh import Mesh
-
-__all__ = ["Solid", "in_order", "signed_volumes", "solid_of_tetrahedra", "solid_pieces"]
+from osteon.core.mesh import Asset, Mesh
 
 #: A tetrahedron with less volume than this, over that of a regular one with its longest edge, has no shape.
 FLAT = 1e-6

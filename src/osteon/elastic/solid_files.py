@@ -22,8 +22,6 @@ from osteon.io.load.source import PathLike, Source
 from osteon.io.meshes.medit import scan_medit
 from osteon.io.meshes.mesh import read_mesh
 
-__all__ = ["SOLID_SUFFIX", "FleshSource", "LoadedSolid", "load_flesh", "make_body", "read_solid"]
-
 #: A lattice has about as many nodes, unless its cubes would be smaller than this, over the radius of the thinnest bone.
 NODES, FIRST_CUBE = 6000, 1.2
 #: By what cubes shrink until all bones hold, and how often that is tried.

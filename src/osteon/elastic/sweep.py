@@ -37,8 +37,6 @@ from osteon.core.topology import bounding_diagonal
 from osteon.elastic.options import SweepOptions
 from osteon.io.poses.pose_list import PoseKind
 
-__all__ = ["PlannedPose", "guess_limits", "join_plans", "plan_given", "plan_sweep"]
-
 #: Angles (entries of a rotation) and ways (over the skeleton's size) below this are rounding.
 NOTHING = 1e-7
 #: How far joints turn in poses of two ways or of two joints, of all their way.

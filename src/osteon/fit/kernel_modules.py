@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from osteon.core.skin_options import SkinOptions
 
-__all__ = [
-    "ALL_KERNELS",
-    "COMPARE_KERNELS",
-    "EIGENSKIN_KERNELS",
-    "ELASTIC_KERNELS",
-    "LEVEL_KERNELS",
-    "LOD_KERNELS",
-    "RIG_KERNELS",
-    "kernels_for",
-]
-
 #: Every fit, and its measures.
 SKIN_KERNELS = (
     "osteon.core.normals",
-    "osteon.deform.blending",
+    "osteon.deform.pose",
     "osteon.fit.clustering.cluster",
     "osteon.fit.clustering.mean_shift",
     "osteon.fit.corrections.normals",
@@ -58,7 +47,7 @@ ELASTIC_KERNELS = ("osteon.core.box_tree", "osteon.elastic.elements", "osteon.me
 #: Displacements that follow joints, and weights for them.
 EIGENSKIN_KERNELS = (
     "osteon.core.normals",
-    "osteon.deform.blending",
+    "osteon.deform.pose",
     "osteon.deform.column_rows",
     "osteon.fit.moments",
     "osteon.fit.skin.forward_selection",
@@ -68,7 +57,7 @@ EIGENSKIN_KERNELS = (
 LEVEL_KERNELS = (
     "osteon.core.box_tree",
     "osteon.core.normals",
-    "osteon.deform.blending",
+    "osteon.deform.pose",
     "osteon.lod.mesh.collapse",
     "osteon.lod.mesh.edge_checks",
     "osteon.lod.mesh.placement",
@@ -76,7 +65,7 @@ LEVEL_KERNELS = (
 )
 #: Levels of detail: bone orders, their players, coarser meshes and their measures.
 LOD_KERNELS = (
-    "osteon.deform.blending",
+    "osteon.deform.pose",
     "osteon.fit.skin.procrustes",
     "osteon.lod.level_player",
     "osteon.lod.search.pair_moments",

@@ -29,7 +29,6 @@ from osteon.core.topology import bounding_diagonal
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
 
-__all__ = ["MirrorPlane", "find_mirror_plane"]
 
 #: Largest distance between the surface and its mirror image, of the diagonal.
 NEAR = 0.01

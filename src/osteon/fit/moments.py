@@ -28,8 +28,6 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.problem import FitProblem, NormalRows
 
-__all__ = ["add_blend_moments", "blend_moments", "moment_centers", "prediction_moments", "products", "squared_errors"]
-
 _ROW = np.array([0, 1, 2, 0, 0, 1, 0, 1, 2, 3])
 _COLUMN = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3, 3])
 

@@ -25,8 +25,6 @@ from osteon.fit.mirror import MirrorPlane, find_mirror_plane
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["mirror_pairs", "name_bones", "name_joints", "sparse_weights"]
-
 
 #: Least similarity of the surfaces of a pair; 1 is equal.
 ALIKE = 0.5

@@ -23,19 +23,6 @@ from osteon.core.frames import vertex_tracks
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.sequence import MeshSequence
 
-__all__ = [
-    "LEAST_UNSEEN",
-    "SAME_POSE",
-    "PoseDistances",
-    "check_count",
-    "check_pose_list",
-    "choose_training_poses",
-    "distinct_poses",
-    "pose_distances",
-    "sampled_vertices",
-]
-
-
 #: Number of compared vertices, evenly spaced by index.
 SAMPLE = 1000
 

@@ -16,7 +16,7 @@ sheet, so a fit that includes the shading has both terms. A normal is a row of t
 [p; 1].
 
 Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames at the
-size at which the body plays (`core/play_scale.py`). Bones absorb the difference exactly (weights sum to one), and a
+size at which the body plays (`core/mesh.py`). Bones absorb the difference exactly (weights sum to one), and a
 character that walks across the scene loses no digits.
 
 Units. Bare arrays of transforms and points inside `fit/` are in problem units. Transforms in input units are a
@@ -40,8 +40,6 @@ from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntAr
 from osteon.core.errors import GeometryError
 from osteon.core.frames import frame_centers, vertex_tracks
 from osteon.core.sequence import MeshSequence
-
-__all__ = ["FitProblem", "InputTransforms", "NormalRows", "pose_problem"]
 
 #: Vertices per block of the conversion, which avoids a float64 copy of the whole sequence.
 BLOCK = 2048

@@ -29,21 +29,6 @@ from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.save.atomic import atomic_folder, check_folder
 from osteon.io.skeletons.parsing import JsonValue, read_json
 
-__all__ = [
-    "FORMAT",
-    "SOURCE",
-    "SUMMARY",
-    "VERSION",
-    "ComparedModel",
-    "KnownFile",
-    "PoseFigures",
-    "Summary",
-    "check_comparison_folder",
-    "parse_summary",
-    "read_summary",
-    "write_comparison_folder",
-]
-
 SUMMARY = "comparison.json"
 FORMAT = "osteon-comparison"
 VERSION = 1

@@ -16,24 +16,6 @@ from typing import Literal
 
 from osteon.core.animation import BoneType
 
-__all__ = [
-    "ENGINES",
-    "GLTF",
-    "USD",
-    "Engine",
-    "EngineName",
-    "FileFacts",
-    "NormalForm",
-    "Played",
-    "bone_type_players",
-    "default_bone_types",
-    "engine_of",
-    "engines_for",
-    "engines_that",
-    "played_rows",
-    "where_it_plays",
-]
-
 EngineName = Literal["any", "web", "blender", "usd", "cesium", "godot", "unreal", "unity", "raylib", "panda3d"]
 
 #: How a stored normal is transformed: by the linear part of the blended matrix, by its inverse transpose, or by the

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from osteon.core.asset import PLAIN_PICTURES, Asset
 from osteon.core.errors import FileFormatError, OptionError
+from osteon.core.mesh import PLAIN_PICTURES, Asset
 from osteon.core.model import SkinnedModel, StoredLevels
 from osteon.core.options import check_used
 from osteon.io.formats.format_types import LevelFiles
@@ -14,18 +14,6 @@ from osteon.io.formats.registry import MODEL_FORMATS, model_format_of
 from osteon.io.load.origin import check_not_source, read_from
 from osteon.io.load.source import PathLike, numbered
 from osteon.io.save.atomic import atomic_file
-
-__all__ = [
-    "check_level_output",
-    "holds_model",
-    "load_model",
-    "load_stored_levels",
-    "note_lost",
-    "note_lost_pictures",
-    "note_lost_sets",
-    "save_model",
-    "save_stored_levels",
-]
 
 
 def holds_model(path: PathLike) -> bool:

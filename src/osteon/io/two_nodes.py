@@ -36,9 +36,15 @@ from osteon.core.arrays import Float64, FloatArray
 from osteon.core.bone_axes import axes_of_bones
 from osteon.core.character import Skeleton
 from osteon.core.kinematics import parents_first
-from osteon.core.play_scale import scale_of_bones
-from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
-from osteon.core.transforms import compose, invert, nearest_rotation
+from osteon.core.mesh import scale_of_bones
+from osteon.core.transforms import (
+    compose,
+    invert,
+    keep_hemisphere,
+    matrices_from_quaternions,
+    nearest_rotation,
+    quaternions_from_matrices,
+)
 from osteon.io.two_nodes_gauge import BoolArray, Gauge, Pieces, begin_gauge, fixed_gauge, follow_gauge, rest_pieces
 
 __all__ = [

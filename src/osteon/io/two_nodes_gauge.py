@@ -30,17 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.core.quaternions import halfway_quaternions, matrices_from_quaternions, quaternions_from_matrices
-
-__all__ = [
-    "BoolArray",
-    "Gauge",
-    "Pieces",
-    "begin_gauge",
-    "fixed_gauge",
-    "follow_gauge",
-    "rest_pieces",
-]
+from osteon.core.transforms import halfway_quaternions, matrices_from_quaternions, quaternions_from_matrices
 
 BoolArray = NDArray[np.bool_]
 

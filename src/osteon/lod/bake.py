@@ -37,18 +37,14 @@ import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack, bone_type_of, wider_type
 from osteon.core.arrays import Bool, Float32, Float64, Int32, Int64
-from osteon.core.asset import Asset
-from osteon.core.character import Deformer, Displacement, Skeleton, Skin
-from osteon.core.corrections import StoredDisplacement
+from osteon.core.character import Deformer, Displacement, Skeleton, Skin, StoredDisplacement
+from osteon.core.mesh import Asset, scale_of_bones
 from osteon.core.model import SkinnedModel
-from osteon.core.play_scale import scale_of_bones
 from osteon.core.transforms import compose, identity, invert
 from osteon.deform.normals import unit_vectors
 from osteon.deform.pose import blends_of, displaced_rest, pose_points
 from osteon.io.metadata.baked import baked_model
 from osteon.lod.bone_order import BoneOrder
-
-__all__ = ["bake_level"]
 
 #: Weight of the blended rest position of a vertex, relative to the sum over all frames.
 HELD = 1e-4

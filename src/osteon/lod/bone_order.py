@@ -36,20 +36,7 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, IntArray, checked, checked_indices
 from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
-from osteon.core.transforms import compose, identity
-
-__all__ = [
-    "BoneChain",
-    "BoneForm",
-    "BoneOrder",
-    "Fade",
-    "blend_screws_by",
-    "count_of_part",
-    "fade_of_count",
-    "pose_at_count",
-    "pose_chain",
-]
+from osteon.core.transforms import compose, dual_quaternions_from_transforms, identity, transforms_from_dual_quaternions
 
 #: How an order was computed. advanced: new parents, fitted offsets. The others keep the parents of the rig, with fitted
 #: offsets, the mean over the clip, or a copy of the parent.

@@ -25,8 +25,6 @@ from math import exp, isfinite, log, tan
 from osteon.core.errors import OptionError
 from osteon.lod.progressive_skin import LevelCurve
 
-__all__ = ["ControllerOptions", "ControllerState", "SeenCharacter", "control_levels", "pixels_per_unit"]
-
 #: Number of frames whose mean time is used.
 FRAMES = 5
 

@@ -35,8 +35,6 @@ from osteon.lod.search.level_errors import blend_moments, fit_curve, level_error
 from osteon.lod.search.pair_moments import pair_moments
 from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 
-__all__ = ["ProgressiveFit", "fit_bind_pose", "fit_progressive"]
-
 #: The relative increase of the error of a clip that all shared defaults together may cause, about; in the basic form
 #: nearly none, since no result may be worse than that form.
 SLACK, BASIC_SLACK = 1e-3, 1e-7

@@ -36,11 +36,15 @@ from numpy.typing import ArrayLike
 from osteon.core.arrays import Float32, Float64, Int64, checked
 from osteon.core.kernels import kernel, part
 from osteon.core.model import SkinnedModel
-from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
-from osteon.core.transforms import compose, identity, invert, nearest_rotation
+from osteon.core.transforms import (
+    compose,
+    identity,
+    invert,
+    keep_hemisphere,
+    nearest_rotation,
+    quaternions_from_matrices,
+)
 from osteon.lod.bone_order import BoneOrder, Fade, blend_screws_by, fade_of_count
-
-__all__ = ["LevelPlan", "LevelPlayer", "LocalKeys", "local_keys", "plan_level", "rest_pivots"]
 
 #: Stretches that differ from the identity by less than this in all frames are omitted. Rigid bones stored in float32
 #: differ by 1e-7; keeping that reproduces the input to the last bit, for a sixth of the time.

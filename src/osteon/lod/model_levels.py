@@ -43,18 +43,6 @@ from osteon.lod.bake import bake_level
 from osteon.lod.bone_order import BoneForm, pose_at_count
 from osteon.lod.progressive_skin import BlendOrder, LevelPoint, ProgressiveSkin
 
-__all__ = [
-    "SCREEN",
-    "CoarseMesh",
-    "Level",
-    "ModelLevels",
-    "deformer_with_blends",
-    "load_levels",
-    "model_at_level",
-    "save_levels",
-    "with_slots",
-]
-
 
 def model_at_level(model: SkinnedModel, levels: ProgressiveSkin, clip: str, at: float | LevelPoint) -> SkinnedModel:
     """One clip of a model with the bones and blends of a level 0 … 1, or with those given."""

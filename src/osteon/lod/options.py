@@ -11,8 +11,6 @@ from osteon.core.errors import OptionError
 from osteon.core.model import MOST_COARSE
 from osteon.core.options import Need, check_options, need, option
 
-__all__ = ["Amount", "LevelsBy", "LodForm", "LodOptions"]
-
 LodForm = Literal["advanced", "offset", "mean", "copy"]
 #: Quantities that levels can be defined by.
 LevelsBy = Literal["bones", "triangles", "error", "pixels"]

@@ -45,8 +45,6 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.transforms import compose, invert
 from osteon.lod.bone_order import BoneForm, BoneOrder
 
-__all__ = ["BindPose", "BlendOrder", "LevelCurve", "LevelPoint", "ProgressiveSkin", "blend_shares", "offsets_in_pose"]
-
 
 def blend_shares(heirs: IntArray, n_blends: int) -> Float64:
     """(k,k) which slot's weight is transferred to which slot with `n_blends`: new weights = old weights @ shares."""

@@ -25,8 +25,6 @@ from osteon.core.errors import GeometryError
 from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, minus
 from osteon.core.parallel import available_threads, for_blocks
 
-__all__ = ["ClosestPoints", "SurfaceBoxes", "closest_points", "depth_outside", "first_triangles"]
-
 #: Queries per block of a thread.
 BLOCK = 1024
 #: Size of the stack of nodes, the depth of the tree. It is split by surface area and may be far from balanced.

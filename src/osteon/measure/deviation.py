@@ -30,8 +30,6 @@ from osteon.core.sequence import MeshSequence, frames_of
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
 from osteon.measure.distortion import Worst
 
-__all__ = ["Deviation", "SourceSurface", "measure_deviation", "normal_deviations", "surface_deviations"]
-
 #: Values per block of frames; the tree, distances and normals of each frame take more memory.
 BLOCK_VALUES = 1_000_000
 

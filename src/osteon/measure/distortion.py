@@ -27,15 +27,6 @@ from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.sequence import MeshSequence, frames_of
 from osteon.deform.pose import blends_of
 
-__all__ = [
-    "Conditioning",
-    "Distortion",
-    "Worst",
-    "error_percent_by_rank",
-    "measure_conditioning",
-    "measure_distortion",
-]
-
 #: Largest number of pairs of frame and vertex whose conditioning is computed.
 MAX_PAIRS = 400_000
 #: Error of the cosine formula relative to the mean square: where singular values are equal it keeps half the digits.

@@ -21,8 +21,6 @@ from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.normals import NormalForm, pose_normals
 from osteon.deform.pose import pose_vertices
 
-__all__ = ["Shading", "measure_facets", "measure_shading", "source_normals_of", "stock_shown"]
-
 #: Number of evenly spaced frames on which shading is compared.
 FRAMES = 24
 

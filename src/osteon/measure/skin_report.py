@@ -29,22 +29,6 @@ from osteon.measure.distortion import (
 )
 from osteon.measure.shading import Shading
 
-__all__ = [
-    "GRADES",
-    "FitFacts",
-    "Method",
-    "Quality",
-    "Rung",
-    "SkinReport",
-    "Verdict",
-    "compression_ratio",
-    "far_off_warnings",
-    "grade_result",
-    "shown_ranks",
-    "truncated_skin_report",
-    "write_skin_report",
-]
-
 #: Below this near-rigid fraction the paper calls a sequence a poor candidate for skinning (section 7).
 LOW_NEAR_RIGID = 0.5
 #: Above this E % the result shows little of the motion.

@@ -39,8 +39,6 @@ from osteon.core.arrays import Float64, FloatArray, Int32, checked, checked_indi
 from osteon.core.topology import degenerate_triangles, is_flat
 from osteon.core.transforms import nearest_rotation
 
-__all__ = ["TriangleDistortion", "flipped", "triangle_distortion"]
-
 
 @dataclass(frozen=True, slots=True)
 class TriangleDistortion:

@@ -22,7 +22,7 @@ from time import perf_counter
 import numpy as np
 
 from osteon.core.animation import BoneTrack, distinct_names
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress

@@ -45,8 +45,6 @@ from osteon.pipeline.comparison import Comparison, ModelCost, ModelResult, PoseM
 from osteon.pipeline.options import CompareOptions, RigOptions
 from osteon.pipeline.skeleton import rig_sequence
 
-__all__ = ["bones_for_comparison", "compare_models"]
-
 #: Repetitions of timed posing; the fastest counts.
 TIMED = 3
 

@@ -23,8 +23,6 @@ from osteon.measure.deviation import Deviation
 from osteon.measure.distortion import Distortion, Worst
 from osteon.pipeline.options import CompareOptions
 
-__all__ = ["Comparison", "ModelCost", "ModelResult", "PoseMeasures", "place_frames"]
-
 # The pose of every frame of the input, and the position of the body in it.
 #
 # Frames that repeat a pose are not part of a comparison. Its models still play them, with the bones of the repeated

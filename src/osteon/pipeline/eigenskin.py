@@ -36,9 +36,6 @@ from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io.poses.pose_set import PoseSet
 from osteon.io.skeletons.rig import printable_names
 
-__all__ = ["LearnedSkin", "PoseErrors", "learn_eigenskin", "measure_poses", "poses_of_rig", "rig_of_mesh"]
-
-
 # Meshes in poses of a stick skeleton as poses of a rig: joints match by name, vertices by position.
 #
 # A turn of joint j is told in the axes of the rest pose, against what j hangs on, and so it is for the rig's own joint

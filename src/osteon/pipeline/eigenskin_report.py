@@ -20,8 +20,6 @@ from osteon.core.progress import peak_memory_mb
 from osteon.fit.eigenskin.eigenbasis import choose_counts, left_by_counts
 from osteon.pipeline.eigenskin import LearnedSkin
 
-__all__ = ["eigenskin_report", "ladder_of"]
-
 
 def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
     """The report as JSON."""

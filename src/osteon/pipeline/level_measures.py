@@ -15,9 +15,6 @@ from osteon.lod.level_player import LevelPlayer, local_keys, plan_level
 from osteon.lod.model_levels import Level, ModelLevels, model_at_level
 from osteon.lod.progressive_skin import LevelPoint
 
-__all__ = ["BoneCosts", "SkinMeasure", "measure_costs", "measure_level_skin", "measure_models"]
-
-
 #: Frames times vertices that are posed at a time, and of all clips together at most; of more, every n-th frame.
 BLOCK, MOST = 2_000_000, 40_000_000
 

@@ -37,9 +37,6 @@ from osteon.lod.search.level_errors import SkinErrors, skin_errors
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.pipeline.level_measures import SkinMeasure, measure_level_skin, measure_models
 
-__all__ = ["BakedLevel", "LevelsFit", "bake_found", "file_sizes", "fit_levels", "level_at", "stored_fit"]
-
-
 #: Meshes that are offered have this part of the triangles of the one before, so many times, while there are these left.
 STEP, STEPS, FEWEST = 2**-0.5, 14, 32
 #: Poses in which a mesh that is only offered is measured.

@@ -14,8 +14,6 @@ from osteon.core.options import check_options, need, option
 from osteon.core.skin_options import SkinOptions
 from osteon.io.engines import EngineName, engine_of
 
-__all__ = ["Budget", "CompareOptions", "RigOptions", "Try", "options_for", "parse_bytes"]
-
 
 def _parse_poses(text: str) -> str:
     """Frame numbers with commas, as they are; refuses other text."""

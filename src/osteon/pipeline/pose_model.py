@@ -21,7 +21,7 @@ import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float64
-from osteon.core.corrections import StoredDisplacement
+from osteon.core.character import StoredDisplacement
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.pose_track import PoseTrack
@@ -32,8 +32,6 @@ from osteon.io.skeletons.files import sticks_of_model
 from osteon.io.skeletons.rig import printable_names
 from osteon.simplex.bone_transforms import bone_transforms
 from osteon.simplex.options import BoneOptions, Turns
-
-__all__ = ["ModelSticks", "pose_model", "sticks_for"]
 
 #: Relative tolerance of equal factors of bone length, because clips are float32.
 ALIKE = 1e-3

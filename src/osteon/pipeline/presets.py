@@ -28,14 +28,11 @@ from osteon.fit.clustering.core_bones import fit_core_bones
 from osteon.fit.corrections.columns import SkinState
 from osteon.fit.corrections.fit_corrections import displacement_corrections
 from osteon.fit.problem import FitProblem, InputTransforms
-from osteon.fit.skin.bone_count import choose_bone_count
 from osteon.fit.skin.bones import complete_bones, removal_costs, seed_bones
 from osteon.fit.skin.influences import select_influences
-from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, refine_skin
+from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, choose_bone_count, refine_skin
 from osteon.fit.skin.weights import fit_influences
 from osteon.pipeline.stages import SkinTask, Solution, Start, correct_solution, shade_solution
-
-__all__ = ["cluster_sample", "fit_default", "fit_paper", "refine_options"]
 
 #: Bones where mean shift finds no clusters and no number is requested; more follow if E is large.
 FALLBACK_BONES = 16

@@ -34,8 +34,6 @@ from osteon.pipeline.presets import cluster_sample, refine_options
 from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices, take_vertices
 from osteon.pipeline.stages import SkinTask, Solution, correct_solution, correct_still_skin, shade_solution
 
-__all__ = ["default_rig_options", "fit_to_rig", "limit_bones", "on_rig_vertices", "posed_by_rig", "rig_circumstances"]
-
 STIFF = "rigid joints are closer than joints that stretch, which also stretch their descendants; joints are rigid"
 #: Alternations of solving for joints that stretch, and projecting them onto what their tree can represent.
 TREE_ROUNDS = 6

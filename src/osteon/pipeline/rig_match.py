@@ -26,9 +26,6 @@ from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.pose import pose_frames
 
-__all__ = ["edge_length", "match_vertices", "size_of_rest", "take_vertices"]
-
-
 #: Vertices closer than this, of the mesh's radius, are in the same place.
 SAME_PLACE = 1e-4
 #: Tolerance of a few vertices where most match: files drop small weights, which moves some vertices.

@@ -28,8 +28,6 @@ from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseList, pose_list
 from osteon.io.poses.pose_set import mesh_files, pose_writer
 from osteon.io.save.atomic import atomic_file, is_temporary
 
-__all__ = ["Simulation", "SimulationPlan", "is_simulation", "simulate_poses"]
-
 #: Changes with whatever changes shapes without being an option; poses of before are computed again.
 METHOD = "osteon elastic 1"
 #: Keys of the list: its own checksum, computed with NO_SUM in its place, and those of files that are not listed poses.

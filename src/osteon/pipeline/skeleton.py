@@ -40,8 +40,6 @@ from osteon.pipeline.presets import cluster_sample
 from osteon.pipeline.skin import SkinFit, at_play_size, build_model, check_sequence, measure_fit
 from osteon.pipeline.stages import SkinTask, Solution
 
-__all__ = ["RigFit", "rig_sequence"]
-
 #: With fewer frames than this joints are ambiguous.
 FEW_FRAMES = 4
 #: Least number of vertices per bone; with fewer, bones are guesses.

@@ -9,14 +9,13 @@ import numpy as np
 
 from osteon.core.arrays import Int32
 from osteon.core.bone_axes import axes_of_bones
-from osteon.core.character import BoneLimits
+from osteon.core.character import BoneLimits, Corrections
 from osteon.core.compile_kernels import compile_kernels
-from osteon.core.corrections import Corrections
 from osteon.core.errors import GeometryError, OptionError
+from osteon.core.mesh import scale_of_frames
 from osteon.core.model import SkinnedModel
 from osteon.core.options import check_used, takes_options
 from osteon.core.parallel import available_threads, single_threaded_blas
-from osteon.core.play_scale import scale_of_frames
 from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
@@ -38,17 +37,6 @@ from osteon.measure.skin_report import FitFacts, SkinReport, truncated_skin_repo
 from osteon.pipeline.presets import fit_default, fit_paper
 from osteon.pipeline.rig import default_rig_options, fit_to_rig, limit_bones, posed_by_rig
 from osteon.pipeline.stages import SkinTask, Solution, Start, chosen_normals, joint_options, shade_model
-
-__all__ = [
-    "SkinFit",
-    "at_play_size",
-    "build_model",
-    "check_sequence",
-    "measure_fit",
-    "shade_fit",
-    "skin_sequence",
-    "truncate_fit",
-]
 
 #: Warning for inputs without normals.
 FACETS = "the input has no normals, so players show facets, as they do of the input; --normals smooth smooths them"

@@ -8,8 +8,7 @@ import numpy as np
 
 from osteon.core.animation import BoneType
 from osteon.core.arrays import Int32
-from osteon.core.character import Deformer, Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Deformer, Skeleton, Skin
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import SourceNormals
 from osteon.core.parallel import available_threads
@@ -26,18 +25,6 @@ from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.shading import ShadingOptions, refine_shading
 from osteon.measure.shading import source_normals_of
 from osteon.measure.skin_report import SkinReport
-
-__all__ = [
-    "SkinTask",
-    "Solution",
-    "Start",
-    "chosen_normals",
-    "correct_solution",
-    "correct_still_skin",
-    "joint_options",
-    "shade_model",
-    "shade_solution",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,24 +13,12 @@ import numpy as np
 
 from osteon.core.arrays import Float64
 from osteon.core.frames import each_frame
+from osteon.core.mesh import scale_of_bones
 from osteon.core.model import SkinnedModel
-from osteon.core.play_scale import scale_of_bones
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import welded_shells
 from osteon.pipeline.skin import SkinFit
 from osteon.report.page_parts import brief, share
-
-__all__ = [
-    "Advice",
-    "BoneShare",
-    "Evidence",
-    "advise",
-    "bone_shares",
-    "frame_steps",
-    "gather_evidence",
-    "lone_frames",
-    "shared_bones",
-]
 
 #: A frame is an outlier if it is this many times farther from its neighbours than the median of nearby frames ...
 APART = 8.0

@@ -16,24 +16,6 @@ import numpy as np
 
 from osteon.report.page_parts import log_ticks, nice_ticks, number
 
-__all__ = [
-    "Axis",
-    "Bar",
-    "Box",
-    "Mark",
-    "Scale",
-    "Series",
-    "axis_label",
-    "bar_chart",
-    "box_chart",
-    "chart_svg",
-    "chart_text",
-    "hit_areas",
-    "legend",
-    "line_chart",
-    "value_rows",
-]
-
 WIDTH, HEIGHT = 440, 260  # user units; a page scales them
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
 #: Ratio of values above which an automatic axis is logarithmic.

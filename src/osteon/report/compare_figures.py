@@ -14,17 +14,6 @@ from osteon.report.figures import Figure
 from osteon.report.page_parts import brief, grouped_table, number, share
 from osteon.report.sections import bytes_text
 
-__all__ = [
-    "best_choice",
-    "compare_verdict",
-    "cost_table",
-    "equally_close",
-    "measure_table",
-    "poses_figure",
-    "sweep_figures",
-    "verdict_lines",
-]
-
 #: Invisible differences of the mean deviation: a twentieth of it, or a tenth of a pixel for a body of 1000 pixels.
 SMALL_PART, SMALL_OF_BODY = 0.05, 1e-4
 #: A model is overfitted if the deviation of unseen poses exceeds that of training poses by this factor.

@@ -31,8 +31,6 @@ from osteon.report.raster import DrawOptions, frame_camera
 from osteon.report.sections import ScaleWords, charts, heat_scale, picture_row
 from osteon.report.views import both_sides, distinct_frames
 
-__all__ = ["build_comparison_page", "write_comparison_page"]
-
 #: Classes of the style sheet by the number of models in a row.
 COLUMNS = {1: "two", 2: "two", 3: "three", 5: "five"}
 

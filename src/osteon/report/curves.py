@@ -23,21 +23,6 @@ from osteon.measure.skin_report import SkinReport
 from osteon.pipeline.options import Try
 from osteon.pipeline.skin import SkinFit, skin_sequence
 
-__all__ = [
-    "Change",
-    "ReportCurves",
-    "TolerancePoint",
-    "Trial",
-    "changes_to_try",
-    "file_bytes",
-    "proposals",
-    "rank_of",
-    "report_curves",
-    "rig_changes",
-    "run_trials",
-    "tolerance_curve",
-]
-
 # Results with other options: complete fits of the whole sequence, made while the report is written.
 #
 # A trial is the fit of the command line with one option changed: all vertices, all frames, all rounds, the same seed.

@@ -18,18 +18,6 @@ from osteon.report.curves import ReportCurves
 from osteon.report.page_parts import number, percent, share
 from osteon.report.picture import bone_colors
 
-__all__ = [
-    "Figure",
-    "frames_figure",
-    "influences_figure",
-    "motion_figure",
-    "rank_figure",
-    "shares_figure",
-    "tolerance_figure",
-    "vertices_figure",
-    "weights_figure",
-]
-
 #: Largest number of points of a curve; more are invisible and enlarge the file.
 MOST_POINTS = 240
 #: Largest number of bones in a bar chart.

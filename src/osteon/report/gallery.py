@@ -27,8 +27,6 @@ from osteon.report.picture import Image, bone_colors, heat_colors
 from osteon.report.raster import Camera, DrawOptions, Paper, draw_on_papers, frame_camera
 from osteon.report.views import both_sides, centering_shifts, distinct_frames, visible_vertices
 
-__all__ = ["Gallery", "Picture", "Shot", "Spot", "UpAxis", "data_uri", "draw_gallery", "draw_shots", "round_up"]
-
 UpAxis = Literal["x", "y", "z"]
 
 LARGE = DrawOptions(width=560, height=420)

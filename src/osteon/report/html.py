@@ -35,8 +35,6 @@ from osteon.report.sections import (
     verdict,
 )
 
-__all__ = ["build_page", "write_html_report"]
-
 
 def write_html_report(
     path: PathLike, fit: SkinFit, sequence: MeshSequence, *, curves: ReportCurves, up: UpAxis = "y"

@@ -28,8 +28,6 @@ from osteon.report.raster import Camera, DrawOptions, Image, draw_on_papers, fra
 from osteon.report.stick_overlay import BoneStyle, draw_bones, draw_edges
 from osteon.report.views import visible_vertices
 
-__all__ = ["LevelGallery", "blends_word", "draw_levels"]
-
 #: Largest number of levels with pictures.
 MOST_SHOWN = 5
 #: Number of frames among which the shown one is chosen.

@@ -25,16 +25,6 @@ from osteon.report.lod_gallery import LevelGallery, blends_word, draw_levels
 from osteon.report.page_parts import brief, grouped_table, number, percent, section, whole_page
 from osteon.report.sections import bytes_text, charts, picture_row
 
-__all__ = [
-    "bones_figures",
-    "build_levels_page",
-    "cost_figure",
-    "level_table",
-    "order_table",
-    "triangles_figure",
-    "write_levels_page",
-]
-
 #: Classes of the style sheet by the number of pictures in a row.
 COLUMNS = {1: "two", 2: "two", 3: "three", 4: "four", 5: "five"}
 #: Charts of clips that are expanded; the others are collapsed.

@@ -10,20 +10,6 @@ import numpy as np
 
 from osteon.io.save import GENERATOR
 
-__all__ = [
-    "POLICY",
-    "brief",
-    "grouped_table",
-    "log_ticks",
-    "nice_ticks",
-    "number",
-    "percent",
-    "section",
-    "share",
-    "table",
-    "whole_page",
-]
-
 #: Nothing is fetched: only what is inside the file is shown and run.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 

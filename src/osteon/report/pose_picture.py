@@ -25,8 +25,6 @@ from osteon.report.raster import Camera, DrawOptions, Image, draw_mesh, frame_ca
 from osteon.report.stick_overlay import BoneStyle, draw_bones, draw_edges
 from osteon.report.views import both_sides, visible_vertices
 
-__all__ = ["PosePictureOptions", "PoseSubject", "PosedMesh", "Region", "clear_view", "pose_picture", "shared_views"]
-
 Measure = Literal["area", "angle", "strain"]
 Cell = tuple[Image, str]  # a picture and its caption
 

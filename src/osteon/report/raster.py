@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, checked, checked_indices
 from osteon.core.errors import GeometryError, OptionError
 
-__all__ = ["Camera", "DrawOptions", "Image", "Paper", "draw_mesh", "draw_on_papers", "frame_camera"]
-
 Image = NDArray[np.uint8]  # (h,w,3) sRGB
 Paper = Literal["light", "dark"]
 

@@ -14,19 +14,6 @@ from osteon.report.gallery import Picture, Spot
 from osteon.report.page_parts import brief, nice_ticks, number, percent, share, table
 from osteon.report.picture import heat_colors
 
-__all__ = [
-    "ScaleWords",
-    "banner",
-    "bytes_text",
-    "chart_figure",
-    "charts",
-    "heat_scale",
-    "picture_columns",
-    "picture_row",
-    "readings",
-    "verdict",
-]
-
 #: A larger distance of a single vertex (in body sizes) is visible independently of the average.
 CONSPICUOUS = 0.03
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from osteon.core.arrays import FloatArray, Int32
 from osteon.report.raster import Camera, Image
 
-__all__ = ["BoneStyle", "draw_bones", "draw_edges"]
-
 #: Supersampling factor of the overlay.
 FINE = 4
 

@@ -12,8 +12,6 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.topology import bounding_diagonal
 from osteon.report.raster import Camera, DrawOptions, draw_mesh, frame_camera
 
-__all__ = ["both_sides", "centering_shifts", "distinct_frames", "visible_vertices"]
-
 #: Triangles with a corner within this distance of a vertex (in diagonals) do not hide it.
 NEAR = 0.03
 

@@ -30,8 +30,6 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.kernels import kernel_as_met
 
-__all__ = ["SymmetricFactor"]
-
 Int64 = NDArray[np.int64]
 
 #: Columns of the widest supernode; panels of this width still fit into the first cache.

@@ -11,20 +11,6 @@ from typing import Literal
 from osteon.core.errors import OptionError
 from osteon.core.options import check_options, need, option
 
-__all__ = [
-    "BoneOptions",
-    "BoundaryMode",
-    "BoundaryOptions",
-    "EnergyOptions",
-    "GroupOptions",
-    "Method",
-    "PoserOptions",
-    "SegmentMethod",
-    "SegmentOptions",
-    "Stretch",
-    "Turns",
-]
-
 Method = Literal["simplex", "ssd"]
 Stretch = Literal["along", "uniform", "none"]
 Turns = Literal["passed-on", "least"]

@@ -12,8 +12,6 @@ from osteon.core.topology import degenerate_triangles, shells, triangle_areas
 from osteon.measure.strain import flipped, triangle_distortion
 from osteon.simplex.poser import Poser
 
-__all__ = ["describe_poser", "describe_poses"]
-
 #: Largest number of poses that are measured; of longer tracks, evenly spaced ones.
 MOST = 48
 

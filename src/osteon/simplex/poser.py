@@ -44,7 +44,7 @@ from osteon.core.progress import Progress, Stopwatch, report_progress
 from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
 from osteon.core.topology import FLAT_EXTENT, bounding_diagonal, weld_points
 from osteon.core.transforms import apply
-from osteon.deform.blending import blend_dense
+from osteon.deform.pose import blend_dense
 from osteon.simplex.groups import Groups, Motion, at_height, group_triangles, motion_of, segment_bones, twist_transforms
 from osteon.simplex.options import Method, PoserOptions
 from osteon.simplex.segmentation.segment import Segmentation

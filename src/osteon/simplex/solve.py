@@ -30,8 +30,6 @@ from osteon.core.kernels import kernel_as_met
 from osteon.simplex.factor import SymmetricFactor
 from osteon.simplex.simplices import DEFAULT_ENERGY, EnergyOptions, Simplices, System, reduced_system
 
-__all__ = ["Pins", "SimplexSolver", "SingleTransforms"]
-
 
 @dataclass(frozen=True, slots=True)
 class Pins:

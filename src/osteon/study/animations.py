@@ -14,8 +14,8 @@ import numpy as np
 
 from osteon.core.animation import Clip
 from osteon.core.arrays import Int32
-from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
@@ -23,8 +23,6 @@ from osteon.io.save.sequences import played_sequence
 from osteon.study.plan import StudyPlan
 from osteon.view.pack.model_pack import write_pack
 from osteon.view.server.collection import load_shown
-
-__all__ = ["Animations", "prepare_animations"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,6 @@ from osteon.core.errors import FileFormatError, OsteonError
 from osteon.io.save.atomic import atomic_file
 from osteon.study.plan import Question, StudyPlan
 
-__all__ = ["HIGHEST", "LOWEST", "Answer", "AnswerFile", "AnsweredAlready", "create_answer_file"]
-
 #: The scale of the ratings.
 LOWEST, HIGHEST = 0, 10
 #: "OSTY", the application number of a study.

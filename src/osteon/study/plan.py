@@ -20,8 +20,6 @@ from typing import Any
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.io.save.overwriting import input_files
 
-__all__ = ["VIEWS", "Question", "StudyCharacter", "StudyPlan", "plan_character", "question_order", "read_study_file"]
-
 #: Directions from the character to the camera: three-quarter views, slightly from above. +z is the front.
 VIEWS: dict[str, tuple[float, float, float]] = {"front": (0.62, 0.3, 0.72), "back": (-0.62, 0.3, -0.72)}
 #: Largest study file, in bytes.

@@ -13,8 +13,6 @@ from osteon.report.page_parts import section, table, whole_page
 from osteon.study.answers import HIGHEST
 from osteon.study.results import CandidateResult, Comparison, StudyResults
 
-__all__ = ["build_study_page", "write_study_page"]
-
 #: Differences with a smaller p are reported as significant.
 SIGNIFICANT = 0.05
 STYLE = """.rows { max-height: none; }

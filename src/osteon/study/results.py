@@ -34,20 +34,6 @@ from osteon.io.save.atomic import atomic_file
 from osteon.study.answers import Answer, AnswerFile
 from osteon.study.plan import Question
 
-__all__ = [
-    "CandidateResult",
-    "Comparison",
-    "Quartiles",
-    "RatingSummary",
-    "StudyResults",
-    "compare_all",
-    "compare_ratings",
-    "quartiles",
-    "read_results",
-    "summarize_ratings",
-    "write_answers",
-]
-
 #: Confidence level of the intervals.
 CONFIDENCE = 0.95
 #: Header of the table of answers.

@@ -31,8 +31,6 @@ from osteon.view.bundle import STUDY_BUNDLE, read_bundle
 from osteon.view.server.requests import App, Guard, TooLarge, TooSlow, read_json
 from osteon.view.server.serve import HOST, PageServer, open_socket
 
-__all__ = ["Listener", "open_listener", "study_app", "study_server"]
-
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _STATUS: dict[type[Exception], int] = {
     AnsweredAlready: 409,

@@ -21,24 +21,6 @@ from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
 from osteon.synth.shapes import Shape, join_shapes, make_ball, make_sphere, make_torus, make_tube
 
-__all__ = [
-    "BakeOptions",
-    "Baked",
-    "RandomOptions",
-    "about",
-    "anchor_skin",
-    "bake_chain",
-    "bake_cylinder",
-    "bake_model",
-    "bake_random_model",
-    "bake_rigid_body",
-    "bake_shells",
-    "bend_joints",
-    "joint_skin",
-    "rigid_skin",
-    "smooth_series",
-]
-
 # Bone motions and weights in closed form. Every motion starts at the rest pose.
 
 GOLDEN = 2.399963  # radians, the golden angle: its multiples are evenly distributed

@@ -31,8 +31,6 @@ from osteon.core.topology import shells, triangle_neighbors
 from osteon.synth.implicit_surface import smooth_minimum
 from osteon.synth.posing import JointRotations, join_poses, rotate_joints, rotate_z, sticks_of
 
-__all__ = ["cartoon_poses", "make_cartoon"]
-
 Stroke = tuple[tuple[float, float, float], ...]  # x, y, radius
 
 # fmt: off

@@ -13,12 +13,10 @@ import numpy as np
 
 from osteon.core.animation import Clip
 from osteon.core.arrays import Float64
-from osteon.core.asset import Asset, Material
 from osteon.core.errors import OptionError
+from osteon.core.mesh import Asset, Material
 from osteon.core.sequence import MeshSequence
 from osteon.synth.shapes import make_grid
-
-__all__ = ["ClothOptions", "make_cloth"]
 
 WIDTH, HEIGHT = 1.5, 1.0  # of the sheet
 # Each wave: angle in radians at the free end, waves along the sheet, waves per cycle, lean of its front, phase.

@@ -13,8 +13,8 @@ import numpy as np
 
 from osteon.core.animation import Clip
 from osteon.core.arrays import Float64, Int32
-from osteon.core.asset import Asset, Material
 from osteon.core.errors import OptionError
+from osteon.core.mesh import Asset, Material
 from osteon.core.normals import vertex_normals
 from osteon.core.sequence import MeshSequence
 from osteon.synth.flesh import (
@@ -29,8 +29,6 @@ from osteon.synth.flesh import (
 )
 from osteon.synth.gait import BONES, GaitVariation, Pose, gallop
 from osteon.synth.implicit_surface import Sweep, body_surface
-
-__all__ = ["CreatureOptions", "make_creature"]
 
 TRUNK = ("back", "chest", "loin", "pelvis")
 SQUASH = 0.07  # relative flattening of the trunk at the hardest landing

@@ -16,8 +16,6 @@ from osteon.core.transforms import rotation_from_axis_angle
 from osteon.synth.implicit_surface import Sweep, body_surface
 from osteon.synth.posing import JointRotations, join_poses, rotate_joints, rotate_x, rotate_y, rotate_z, sticks_of
 
-__all__ = ["figure_poses", "make_figure"]
-
 HEIGHT = 1.9  # from the ground to the tips of the ears
 
 # fmt: off

@@ -14,21 +14,10 @@ import numpy as np
 from scipy import sparse
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.core.sticks import project_on_segments
+from osteon.core.transforms import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.fit.skin.bone_weights import heat_weights
 from osteon.synth.gait import BONES, Pose
-
-__all__ = [
-    "bind_bones",
-    "blend_bones",
-    "bulge_shapes",
-    "contractions",
-    "enclosed_volume",
-    "hold_volume",
-    "squash_trunk",
-    "swing_behind",
-]
 
 
 def bind_bones(vertices: Float64, faces: Int32, heads: Float64, tails: Float64, softness: float = 0.35) -> Float64:

@@ -16,8 +16,6 @@ from scipy.interpolate import CubicSpline
 from osteon.core.arrays import Float64
 from osteon.synth.posing import rotate_x, rotate_y, rotate_z
 
-__all__ = ["BONES", "STRIDE", "Bone", "GaitVariation", "Pose", "gallop", "plane_angle", "reach"]
-
 
 @dataclass(frozen=True, slots=True)
 class Bone:

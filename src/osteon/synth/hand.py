@@ -17,8 +17,6 @@ from osteon.core.sticks import StickSkeleton
 from osteon.synth.implicit_surface import Station, Sweep, body_surface
 from osteon.synth.posing import Chain, sticks_of
 
-__all__ = ["hand_limits", "make_hand"]
-
 LENGTH = 1.9  # from the wrist to the tip of the middle finger
 
 # fmt: off

@@ -29,18 +29,6 @@ from scipy.interpolate import PchipInterpolator
 
 from osteon.core.arrays import Float64, Int32
 
-__all__ = [
-    "Grid",
-    "Station",
-    "Sweep",
-    "body_surface",
-    "polygonise",
-    "relax_surface",
-    "sample_field",
-    "smooth_minimum",
-    "split_quads",
-]
-
 Station = tuple[float, float, float, float, float]  # x, y, z, radius, radius along the flat axis
 
 PIECES_PER_STATION = 4  # straight pieces between two stations; more make no visible difference

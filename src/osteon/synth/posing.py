@@ -13,17 +13,6 @@ from osteon.core.errors import GeometryError
 from osteon.core.pose_track import Point, PoseTrack
 from osteon.core.sticks import StickSkeleton
 
-__all__ = [
-    "Chain",
-    "JointRotations",
-    "join_poses",
-    "rotate_joints",
-    "rotate_x",
-    "rotate_y",
-    "rotate_z",
-    "sticks_of",
-]
-
 #: Joints by name and place, each the start of a bone to the next.
 Chain = tuple[tuple[str, Point], ...]
 #: Rotations (f,3,3) of joints by name, relative to the parent, in the axes of the rest pose.

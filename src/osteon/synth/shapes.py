@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import OptionError
 
-__all__ = [
-    "Shape",
-    "join_shapes",
-    "make_ball",
-    "make_grid",
-    "make_sphere",
-    "make_torus",
-    "make_tube",
-]
-
 Numbers = NDArray[np.integer[Any]]
 
 

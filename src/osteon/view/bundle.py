@@ -7,8 +7,6 @@ from pathlib import Path
 
 from osteon.core.errors import FileFormatError
 
-__all__ = ["BUNDLE", "POLICY", "STUDY_BUNDLE", "check_bundle", "read_bundle"]
-
 STATIC = Path(__file__).parent / "static"
 
 #: Files of the page and their media types.

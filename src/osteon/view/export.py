@@ -31,8 +31,6 @@ from osteon.io.save.atomic import check_folder
 from osteon.view.bundle import BUNDLE, POLICY, read_bundle
 from osteon.view.server.collection import Item
 
-__all__ = ["SLOW_BYTES", "check_export", "export_page", "export_view", "is_single_page"]
-
 SCENE = "scene.json"
 PACKS = "packs"
 _EXPECTED = re.compile("|".join((*map(re.escape, (*BUNDLE, SCENE)), f"{PACKS}/", rf"{PACKS}/m\d+\.bin")))

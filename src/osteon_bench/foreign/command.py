@@ -15,8 +15,6 @@ from typing import Any
 
 from osteon.core.parallel import end_group
 
-__all__ = ["CommandRun", "run_command"]
-
 #: Starts a command from a small process and writes its exit code and its memory: a fork of a large process would count
 #: the memory of its parent.
 _LAUNCHER = """

@@ -11,8 +11,6 @@ from osteon.io.formats.format_types import MeshFormat
 from osteon.io.formats.registry import FORMATS
 from osteon.io.load.inputs import natural_key
 
-__all__ = ["ForeignSource", "find_sources"]
-
 
 @dataclass(frozen=True, slots=True)
 class ForeignSource:

@@ -9,8 +9,6 @@ from typing import Any
 from osteon_bench.foreign.command import CommandRun, run_command
 from osteon_bench.foreign.sources import ForeignSource
 
-__all__ = ["Trial", "agree", "try_source"]
-
 #: Largest number of influences per vertex of a stock rig for the round trip.
 INFLUENCES = 4
 #: Messages of `skin` for files that it reads but that contain nothing to skin.

@@ -14,8 +14,6 @@ import numpy as np
 from osteon_bench.fuzzing.mutate import mutate_bytes, mutate_numbers
 from osteon_bench.fuzzing.written_seeds import FACES, REST, written_sequence
 
-__all__ = ["alembic_seeds", "mutate_ogawa"]
-
 DATA = 1 << 63  # marks the place of a block of data
 
 

@@ -15,8 +15,6 @@ from types import FrameType
 from osteon.core.errors import OsteonError
 from osteon_bench.fuzzing.readers import Loader
 
-__all__ = ["SLOWEST", "Failure", "attempt_file"]
-
 SLOWEST = 10.0  # seconds that a file may take
 LONGEST_MESSAGE = 1000
 

@@ -20,8 +20,6 @@ from osteon_bench.fuzzing.child import Batch
 from osteon_bench.fuzzing.line_coverage import Line, own_lines
 from osteon_bench.fuzzing.readers import FuzzReader, make_input
 
-__all__ = ["Campaign", "FailedInput", "fuzz_reader"]
-
 #: Seconds between two polls of the child, allowed for its start, and beyond the slowest input before it is killed.
 POLL_INTERVAL, START_LIMIT, GRACE = 0.2, 300.0, 5.0
 #: Fuzzing of a reader stops after this many failures.

@@ -25,8 +25,6 @@ from osteon_bench.fuzzing.forked import Fork
 from osteon_bench.fuzzing.line_coverage import LineCoverage
 from osteon_bench.fuzzing.readers import READERS, FuzzReader, Loader, make_input
 
-__all__ = ["Batch", "fuzz_batch"]
-
 #: Line coverage is recorded for the seeds and for one of `TRACED` inputs, because tracing takes ten times as long
 #: (not a multiple of a number of loaders), and written to disk every `NOTED` inputs.
 TRACED, NOTED = 101, 500

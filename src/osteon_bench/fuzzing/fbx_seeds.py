@@ -6,8 +6,6 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-__all__ = ["fbx_seeds"]
-
 SECOND = 46186158000  # ticks
 Value = int | float | str | list[int] | list[float]
 

@@ -23,8 +23,6 @@ from osteon.io.native import child, client
 from osteon.io.native.client import NativeTask, Process
 from osteon_bench.fuzzing.line_coverage import LineCoverage
 
-__all__ = ["Fork", "children_by", "counting_lines", "forked_children"]
-
 
 @contextmanager
 def children_by(start: Callable[[NativeTask, int], Process]) -> Iterator[None]:

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-__all__ = ["LineCoverage", "own_lines"]
-
 Line = tuple[str, int]  # file and line
 #: Functions that write are not part of a reader.
 WRITERS = ("write", "pack", "_pack", "_write")

@@ -7,8 +7,6 @@ import struct
 from collections.abc import Callable
 from random import Random
 
-__all__ = ["Mutation", "mutate_bytes", "mutate_numbers", "mutate_text"]
-
 Mutation = Callable[[Random, bytes], bytes]
 
 #: Words that text readers often mishandle.

@@ -16,8 +16,6 @@ import numpy as np
 from osteon_bench.fuzzing.mutate import WORDS, mutate_bytes, mutate_numbers, mutate_text
 from osteon_bench.fuzzing.mutate_json import mutate_json
 
-__all__ = ["mutate_glb", "mutate_gltf", "mutate_npy", "mutate_npz", "mutate_ply"]
-
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _TYPES = [
     *(

@@ -9,8 +9,6 @@ from typing import Any
 
 from osteon_bench.fuzzing.mutate import mutate_text
 
-__all__ = ["mutate_json", "mutate_tree"]
-
 #: Placeholder of nested lists that are too deep to be created as objects.
 _DEEP = "@deep@"
 VALUES: list[Any] = [

@@ -7,8 +7,6 @@ import json
 import struct
 from typing import Any
 
-__all__ = ["DRACO", "MESHOPT"]
-
 _MESHOPT = "EXT_meshopt_compression"
 _DRACO = "KHR_draco_mesh_compression"
 

@@ -20,8 +20,6 @@ from osteon_bench.fuzzing.mutate import Mutation, mutate_bytes, mutate_numbers, 
 from osteon_bench.fuzzing.mutate_files import mutate_glb, mutate_gltf, mutate_npy, mutate_npz, mutate_ply
 from osteon_bench.fuzzing.mutate_json import mutate_json
 
-__all__ = ["READERS", "FuzzReader", "Loader", "is_installed", "make_input"]
-
 Loader = Callable[[Path], object]
 #: Fraction of the inputs whose bytes are mutated in addition, and of inputs of random bytes.
 ALSO_BYTES, ONLY_BYTES = 0.08, 0.01
@@ -205,7 +203,7 @@ _READERS = (
     FuzzReader("npz", ".npz", _model_loaders, _archives, (mutate_npz,), _ARCHIVES),
     FuzzReader(
         *("npy", ".npy", _array_loaders, lambda: list(_arrays().values()), (mutate_npy,)),
-        *(("archives.stored_array", "archives.sequences"), _arrays),
+        *(("archives.archive", "archives.sequences"), _arrays),
     ),
     FuzzReader("glb", ".glb", _scene_loaders, _glbs, (mutate_glb,), (*_GLTF, "metadata.asset")),
     FuzzReader(

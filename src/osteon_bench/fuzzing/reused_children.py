@@ -24,8 +24,6 @@ from osteon.io.native.client import NativeTask, Process
 from osteon_bench.fuzzing.forked import Fork, children_by, counting_lines
 from osteon_bench.fuzzing.readers import Loader
 
-__all__ = ["reuse_child", "reused_children"]
-
 #: Files that a child reads before it is replaced, because libraries leak memory.
 OLD = 400
 #: Bytes that a child may allocate. The product allows gigabytes, which take seconds to fill.

@@ -7,22 +7,6 @@ import json
 import struct
 from typing import Any
 
-__all__ = [
-    "COMPARISONS",
-    "GLTF",
-    "MTL",
-    "OBJ",
-    "OFF",
-    "PLY",
-    "POSES",
-    "POSE_SETS",
-    "SKEL",
-    "SKELETON",
-    "TETRAHEDRON",
-    "TGF",
-    "USDA",
-]
-
 OBJ = [
     b"mtllib input.mtl\nv 0 0 0\nv 1 0 0 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 1\nvt 1 1 0\nvn 0 0 1\nusemtl red\no left\n"
     b"f 1/1 2//1 3/1/1 \\\n 4\n# said\ng right\nusemtl blue\ns 1\nf -4 -3 -2\nl 1 2\n",

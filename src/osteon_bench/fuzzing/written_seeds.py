@@ -9,26 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.animation import BoneTrack, Clip
-from osteon.core.asset import Asset, Image, Material
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.io import save_model, save_sequence
 from osteon.io.formats.options import SaveOptions
 from osteon.io.meshes.ply import PlyWriter
-
-__all__ = [
-    "FACES",
-    "FRAMES",
-    "ply_seeds",
-    "small_model",
-    "small_sequence",
-    "written_levels",
-    "written_model",
-    "written_sequence",
-]
 
 REST = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.5]], np.float32)
 FACES = np.array([[0, 1, 2], [0, 2, 3], [3, 1, 0]], np.int32)

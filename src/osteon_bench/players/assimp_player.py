@@ -18,8 +18,6 @@ from osteon_bench.players.assimp_scene import import_file, listed
 from osteon_bench.players.deviation import Play
 from osteon_bench.players.imported_mesh import ImportedMesh
 
-__all__ = ["open_file"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Node:

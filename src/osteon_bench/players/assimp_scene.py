@@ -11,8 +11,6 @@ from typing import Any
 
 from osteon.core.errors import OsteonError
 
-__all__ = ["Scene", "import_file", "library_name", "listed"]
-
 _SETS = 8  # colours and texture coordinates of a mesh, at most
 _Three = c_float * 3
 _Matrix = c_float * 16  # rows first

@@ -25,8 +25,6 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import OsteonError
 from osteon_bench.players.tools import PACKAGES, SCRIPTS, find_chromium, why_no_browser
 
-__all__ = ["ALL", "BOTH", "Engine", "Primitive", "WebPlayer", "start_players"]
-
 Engine = Literal["three", "babylon", "playcanvas", "cesium"]
 #: The engines that also skin on the CPU.
 BOTH: tuple[Engine, ...] = ("three", "babylon")

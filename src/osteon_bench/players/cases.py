@@ -11,9 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float64
-from osteon.core.asset import Asset, Image, Material
-from osteon.core.character import Skeleton
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton
+from osteon.core.mesh import Asset, Image, Material
 from osteon.core.model import SkinnedModel
 from osteon.core.options import drop_unused
 from osteon.core.transforms import compose
@@ -22,8 +21,6 @@ from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS, SaveOptions
 from osteon.pipeline.options import RigOptions
 from osteon.synth.baked import BakeOptions, RandomOptions, bake_cylinder, bake_random_model, smooth_series
 from osteon_bench.players.eigenskin_case import with_eigenskin
-
-__all__ = ["Case", "jointed", "make_cases"]
 
 FRAMES = 12
 BONES = 6

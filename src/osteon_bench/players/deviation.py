@@ -23,19 +23,6 @@ from osteon.deform.pose import pose_frames
 from osteon.io import load_model, load_sequence
 from osteon.io.formats.options import LoadOptions
 
-__all__ = [
-    "TOLERANCE",
-    "Deviation",
-    "Play",
-    "Reference",
-    "match_corners",
-    "measure_deviation",
-    "read_reference",
-    "sampled_frames",
-    "worst_detour",
-    "worst_deviation",
-]
-
 #: Allowed deviation of players from `osteon play`, as a fraction of the diagonal.
 TOLERANCE = 1e-5
 #: Frames of a clip that are compared, spread evenly from the first to the last.

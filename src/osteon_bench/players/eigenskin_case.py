@@ -15,8 +15,6 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.joint_rbf import NO_JOINT, JointRbf, joint_rotations
 
-__all__ = ["with_eigenskin"]
-
 #: Columns per joint, and frames whose joint rotations are the centres.
 EACH, CENTRES = 2, (2, 6, 10)
 #: The longest displacement, as a fraction of the diagonal.

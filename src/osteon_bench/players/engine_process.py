@@ -18,8 +18,6 @@ from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
 from osteon_bench.players.deviation import Play
 
-__all__ = ["play_in_process", "run_engine"]
-
 #: Time limit of an engine for one file, in seconds.
 LONGEST = 600
 

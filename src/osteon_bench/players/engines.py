@@ -17,8 +17,6 @@ from osteon_bench.players.godot_player import play_godot, whole_tracks
 from osteon_bench.players.raylib_player import RATE
 from osteon_bench.players.tools import why_no_assimp, why_no_godot, why_no_panda, why_no_raylib
 
-__all__ = ["ENGINES", "ReferenceEngine"]
-
 
 def _nothing(model: SkinnedModel) -> str:
     """For engines without a limitation."""

@@ -27,8 +27,6 @@ from osteon_bench.players.engine_process import run_engine
 from osteon_bench.players.imported_mesh import ImportedMesh
 from osteon_bench.players.tools import SCRIPTS
 
-__all__ = ["PROGRAM", "play_godot", "whole_tracks"]
-
 PROGRAM = "godot3-server"
 #: Time limit of an import, and the interval between two checks for its end, in seconds.
 LONGEST, PAUSE = 120.0, 0.1

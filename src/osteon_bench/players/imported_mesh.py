@@ -8,8 +8,6 @@ import numpy as np
 
 from osteon.core.arrays import Float32, Float64, Int32
 
-__all__ = ["ImportedMesh"]
-
 
 @dataclass(frozen=True, slots=True)
 class ImportedMesh:

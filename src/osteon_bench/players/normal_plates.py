@@ -27,8 +27,6 @@ from osteon.core.arrays import Float64
 from osteon.io.engines import NormalForm
 from osteon.io.gltf.write.buffer import BufferWriter, glb_bytes
 
-__all__ = ["CASES", "FAN", "PlateCase", "Target", "direction", "fan_places", "write_fan", "write_plate"]
-
 #: How a morph target of normals stores zero positions, and one of positions zero normals: an accessor without a buffer
 #: view, which is zero in glTF; a sparse one of a single entry; numbers; or no attribute.
 Zeros = Literal["empty accessor", "sparse accessor", "stored zeros", "nothing"]

@@ -29,8 +29,6 @@ from osteon_bench.players.tools import (
     why_no_usd,
 )
 
-__all__ = ["NORMAL_PLAYERS", "NormalPlayer", "PlateReading"]
-
 #: Time at which plates are measured, in seconds: their joints have moved.
 MOMENT = 1.5
 #: Pixels of a picture, and units that it shows.

@@ -21,8 +21,6 @@ from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
 from osteon_bench.players.deviation import Play
 
-__all__ = ["open_file"]
-
 #: Method of the importer, wrong line and its correction: scale before rotating, and include the last frame.
 FIXES = (
     ("build_animation_skeleton", "mat = frame_rotation * mat", "mat = mat * (frame_rotation * LMatrix4.ident_mat())"),

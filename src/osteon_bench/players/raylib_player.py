@@ -19,8 +19,6 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import OsteonError
 from osteon_bench.players.deviation import Play
 
-__all__ = ["RATE", "open_file"]
-
 #: Samples per second of a glTF animation in raylib.
 RATE = 60.0
 _QUIET = 7  # LOG_NONE

@@ -8,21 +8,6 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = [
-    "PACKAGES",
-    "SCRIPTS",
-    "find_blender",
-    "find_chromium",
-    "why_no_assimp",
-    "why_no_blender",
-    "why_no_browser",
-    "why_no_godot",
-    "why_no_panda",
-    "why_no_raylib",
-    "why_no_usd",
-    "why_no_validator",
-]
-
 #: Osteon's JavaScript, beside this file.
 SCRIPTS = Path(__file__).resolve().parent
 #: Third-party JavaScript, in the checkout of this file.

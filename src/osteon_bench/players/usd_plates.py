@@ -15,8 +15,6 @@ from osteon.core.arrays import Float64
 from osteon.core.errors import OsteonError
 from osteon_bench.players.normal_plates import HALF, KEYS, REST, PlateCase, Target, direction
 
-__all__ = ["baked_plate", "write_usd_plate"]
-
 
 def write_usd_plate(case: PlateCase, path: Path) -> Path:
     """The file of a case."""

@@ -13,8 +13,6 @@ from osteon.io.load.clips import frame_times
 from osteon_bench.players.deviation import Play
 from osteon_bench.players.tools import why_no_usd
 
-__all__ = ["play_usd", "validate_usd"]
-
 
 def _need_usd() -> None:
     reason = why_no_usd()

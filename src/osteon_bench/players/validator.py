@@ -13,8 +13,6 @@ from typing import Any
 from osteon.core.errors import OsteonError
 from osteon_bench.players.tools import PACKAGES, SCRIPTS, why_no_validator
 
-__all__ = ["Message", "validate", "validate_all"]
-
 _SEVERITIES = ("error", "warning", "information", "hint")
 
 

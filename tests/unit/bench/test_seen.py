@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.sequence import MeshSequence
 from osteon.synth.baked import BakeOptions, bake_cylinder

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Clip
-from osteon.core.asset import Asset, Material
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.errors import OptionError
+from osteon.core.mesh import Asset, Material
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import load_sequence, save_model

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
 from osteon.deform.pose import pose_frames

@@ -20,8 +20,8 @@ COUNT = """
 import sys
 from osteon.core.compile_kernels import compile_kernels
 stages = []
-count = compile_kernels(["osteon.deform.blending", "osteon.core.normals"], lambda event: stages.append(event.stage))
-again = compile_kernels(["osteon.deform.blending"])
+count = compile_kernels(["osteon.deform.pose", "osteon.core.normals"], lambda event: stages.append(event.stage))
+again = compile_kernels(["osteon.deform.pose"])
 print(count, again, "compiling 1 of 3, once" in stages)
 """
 

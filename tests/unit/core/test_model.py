@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Animation, BoneTrack, Clip
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import identity

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Clip
-from osteon.core.asset import Asset, Material
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import Asset, Material
 from osteon.core.sequence import MeshSequence, join_clips
 
 FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)

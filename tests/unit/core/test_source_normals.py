@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from osteon.core import normals
-from osteon.core.asset import Asset, CornerNormals
+from osteon.core.mesh import Asset, CornerNormals
 from osteon.core.normals import vertex_normals
 from osteon.core.sequence import MeshSequence
 from osteon.measure.shading import source_normals_of

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from osteon.core.animation import BoneTrack
 from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
-from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
+from osteon.core.transforms import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import blends_of, pose_points

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Animation, BoneTrack
-from osteon.core.character import Character
-from osteon.core.corrections import Corrections, StoredDisplacement
+from osteon.core.character import Character, Corrections, StoredDisplacement
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.deform.column_rows import ColumnRows

@@ -9,10 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from osteon.core.animation import BoneTrack
-from osteon.core.asset import CornerNormals
-from osteon.core.character import Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skin
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import CornerNormals
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.deform.linear_blend import linear_blend_model

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset
 from osteon.core.character import Skin
 from osteon.core.errors import OptionError
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, Mesh
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
 from osteon.core.transforms import rotation_from_axis_angle

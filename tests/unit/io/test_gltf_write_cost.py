@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices
 from osteon.core.skin_options import SkinOptions
+from osteon.core.transforms import matrices_from_quaternions, quaternions_from_matrices
 from osteon.io import save_model
 from osteon.io.gltf.write import keys_between
 from osteon.measure import skin_report

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices
+from osteon.core.transforms import matrices_from_quaternions, quaternions_from_matrices
 from osteon.io import two_nodes
 from osteon.io.two_nodes import NodeTracks, join_transforms, split_transforms
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.corrections import StoredDisplacement
+from osteon.core.character import StoredDisplacement
 from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_character, pose_frames

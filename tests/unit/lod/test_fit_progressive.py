@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.lod.fit_progressive import fit_progressive

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.quaternions import quaternions_from_matrices, slerp
+from osteon.core.transforms import quaternions_from_matrices, slerp
 from osteon.lod.bone_order import pose_at_count
 from osteon.lod.level_player import LevelPlayer, LocalKeys, local_keys, plan_level
 from osteon.lod.search.fit_orders import fit_orders

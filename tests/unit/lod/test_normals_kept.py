@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
 from osteon.core.skin_options import SkinOptions

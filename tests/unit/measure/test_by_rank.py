@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.options import change_options
 from osteon.core.skin_options import SkinOptions
 from osteon.deform.pose import pose_frames

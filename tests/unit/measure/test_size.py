@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import BoneTrack, BoneType
-from osteon.core.character import Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skin
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import identity
 from osteon.deform.linear_blend import linear_blend_model

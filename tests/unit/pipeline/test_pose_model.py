@@ -87,7 +87,7 @@ def test_a_helper_goes_with_its_parent_and_a_handle_with_the_root(read):
 
 
 def test_corrections_are_left_out_and_stretched_bones_move_what_hangs_there(read):
-    from osteon.core.corrections import Corrections
+    from osteon.core.character import Corrections
 
     plain = posable_model()
     basis = np.ones((1, plain.n_vertices, 3), np.float32)

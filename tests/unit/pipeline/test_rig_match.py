@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.linear_blend import linear_blend_model

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
 from osteon.deform.normals import pose_normals

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from osteon.core.animation import Clip
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.errors import FileFormatError
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions

@@ -6,7 +6,7 @@ import pytest
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import apply, identity, rotation_from_axis_angle
-from osteon.deform.blending import blend_dense
+from osteon.deform.pose import blend_dense
 from osteon.simplex.poser import inverse_square_weights
 
 ELBOW = StickSkeleton(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]]), np.array([[0, 1], [1, 2]], np.int32))

@@ -31,9 +31,15 @@ from osteon.core.progress import FitReport, Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.topology import triangle_areas, triangle_neighbors
 from osteon.fit.clustering.core_bones import mean_rotations, triangle_rotations
-from osteon.fit.clustering.mean_shift import SCALE, Bytes, _distance, climb_all, join_modes, nearest_mode, to_bytes
-
-__all__ = ["ClusterOptions", "Clustering", "cluster_exactly", "cluster_triangles", "sample_triangles"]
+from osteon.fit.clustering.mean_shift import (
+    SCALE,
+    Bytes,
+    feature_distance,
+    climb_all,
+    join_modes,
+    nearest_mode,
+    to_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ def _lead(points: Bytes, neighbors: Int32, radius: int, leader: NDArray[np.intp]
         leader[t] = t
         for e in range(3):
             other = neighbors[t, e]
-            if 0 <= other < t and _distance(points, t, points, leader[other], radius) < radius:
+            if 0 <= other < t and feature_distance(points, t, points, leader[other], radius) < radius:
                 leader[t] = leader[other]
                 break
 

@@ -30,9 +30,6 @@ from osteon.core.topology import triangle_areas
 from osteon.core.transforms import nearest_rotation
 from osteon.fit.skin.scaled_bones import project_scaled
 
-__all__ = ["fit_core_bones", "mean_rotations", "triangle_rotations"]
-
-
 # Rotation of every triangle in every frame relative to the rest pose.
 #
 #     F = O_frame O_rest^-1,   O = [e1 e2 n],   F = R W  (polar decomposition)

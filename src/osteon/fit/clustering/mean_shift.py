@@ -32,8 +32,6 @@ from numpy.typing import NDArray
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 
-__all__ = ["CHUNK", "climb_all", "join_modes", "nearest_mode", "to_bytes"]
-
 #: Coordinates summed before a distance is compared with its bound: 128 x 255 fits in 16 bits.
 CHUNK = 128
 #: Byte steps per unit of a coordinate.
@@ -49,7 +47,7 @@ Bytes = NDArray[np.uint8]
 
 
 @kernel("u1.2r i8 u1.2r i8 i8")
-def _distance(a: Bytes, i: int, b: Bytes, j: int, limit: int) -> int:
+def feature_distance(a: Bytes, i: int, b: Bytes, j: int, limit: int) -> int:
     """|a_i - b_j|_1, or some number above `limit` if the distance exceeds it."""
     total = np.int64(0)
     for chunk in range(a.shape[1] // CHUNK):
@@ -90,12 +88,12 @@ def _climb(
             here[0, k] = starts[i, k]
         n_near = -1
         for _ in range(MAX_STEPS):
-            if n_near < 0 or _distance(here, 0, here, 1, h) >= h // 2:
+            if n_near < 0 or feature_distance(here, 0, here, 1, h) >= h // 2:
                 n_near = 0
                 for k in range(d):
                     here[1, k] = here[0, k]
                 for j in range(m):
-                    if _distance(here, 0, points, j, reach) < reach:
+                    if feature_distance(here, 0, points, j, reach) < reach:
                         near[n_near] = j
                         n_near += 1
             mass = np.float32(0)
@@ -104,7 +102,7 @@ def _climb(
                 mean[k] = 0
             for c in range(n_near):
                 j = near[c]
-                distance = _distance(here, 0, points, j, h)
+                distance = feature_distance(here, 0, points, j, h)
                 if distance < h:
                     x = np.float32(1) - np.float32(distance) / np.float32(h)
                     w = weights[j] * x * x
@@ -125,7 +123,7 @@ def _climb(
                 break
             arrived = -1
             for q in range(n_modes):
-                if _distance(here, 0, modes, q, arrival) < arrival:
+                if feature_distance(here, 0, modes, q, arrival) < arrival:
                     arrived = q
                     break
             if arrived >= 0:
@@ -151,7 +149,7 @@ def _join(
         i = order[q]
         found = -1
         for k in range(n_modes):
-            if _distance(shifted, i, shifted, modes[k], radius) < radius:
+            if feature_distance(shifted, i, shifted, modes[k], radius) < radius:
                 found = k
                 break
         if found < 0:
@@ -168,7 +166,7 @@ def _nearest(shifted: Bytes, modes: Bytes, limit: int, begin: int, end: int, out
         best = limit
         out[i] = -1
         for q in range(modes.shape[0]):
-            distance = _distance(shifted, i, modes, q, best)
+            distance = feature_distance(shifted, i, modes, q, best)
             if distance < best:
                 best = distance
                 out[i] = q

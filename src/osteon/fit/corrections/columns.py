@@ -11,27 +11,6 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
 from osteon.fit.problem import FitProblem
 
-__all__ = [
-    "PAIRS",
-    "VERTICES_A_BLOCK",
-    "ColumnFit",
-    "SkinState",
-    "add_columns",
-    "basis_of_block",
-    "blend_frames",
-    "blends_and_residue",
-    "corrected_points",
-    "no_columns",
-    "order_columns",
-    "pair_products",
-    "pulled_back",
-    "scaled_columns",
-    "solve_basis",
-    "solve_coefficients",
-    "squares_of",
-]
-
-
 #: Vertices per block of small systems.
 VERTICES_A_BLOCK = 256
 

@@ -58,8 +58,6 @@ from osteon.fit.skin.nonnegative import minimise_on_simplex
 from osteon.fit.skin.scaled_bones import sweep_scaled
 from osteon.fit.skin.solve_bones import bone_pull, solve_frame_flexible, solve_frame_rigid, step_ahead
 
-__all__ = ["CorrectedSkin", "JointRefinementOptions", "fit_frames", "refine_corrected_skin"]
-
 #: Weight of a relative change of the error without corrections against one with them.
 KEEP = 0.55
 #: Rounds on all vertices, after those on a sample.

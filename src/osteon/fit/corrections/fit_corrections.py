@@ -51,20 +51,6 @@ from osteon.fit.corrections.columns import (
 from osteon.fit.moments import PARTS
 from osteon.fit.problem import FitProblem
 
-__all__ = [
-    "BLOCK_RANK",
-    "START",
-    "Damping",
-    "displacement_corrections",
-    "errors_of_ranks",
-    "exact_corrections",
-    "fit_corrections",
-    "never_rising",
-    "rises",
-    "without_flat_blends",
-]
-
-
 # Columns that never raise the error, whatever the rank they are truncated to.
 #
 #     e_r = sum_v e_r(v),   e_r(v) = sum_f || A (p_v + sum_{s <= r} U_sv q_s^f) + t - x_v^f ||^2, wanted: e_r <= e_{r-1}

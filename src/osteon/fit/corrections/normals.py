@@ -33,8 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int64, IntArray
-from osteon.core.character import Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skin
 from osteon.core.frames import FrameBlock, FrameSource, frame_blocks
 from osteon.core.kernels import kernel
 from osteon.core.model import SkinnedModel
@@ -44,16 +43,6 @@ from osteon.core.transforms import unit_vectors
 from osteon.fit.corrections.columns import ColumnFit, order_columns
 from osteon.fit.problem import NormalRows
 from osteon.fit.skin.rest_normals import blend_linear, fit_rest_normals, linear_parts
-
-__all__ = [
-    "MOST_AUTOMATIC",
-    "NormalFit",
-    "fit_held_out",
-    "fit_model_normals",
-    "fit_within",
-    "normal_rows",
-    "normals_of_frames",
-]
 
 #: Normals per block of small systems.
 BLOCK = 256

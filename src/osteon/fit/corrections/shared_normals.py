@@ -15,15 +15,13 @@ from functools import partial
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.frames import FrameBlock, FrameSource, frame_blocks
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.deform.pose import linear_parts
 from osteon.fit.corrections.fit_corrections import BLOCK_RANK
-
-__all__ = ["with_shared_normals"]
 
 #: Vertices whose small systems are solved at a time.
 BLOCK = 512

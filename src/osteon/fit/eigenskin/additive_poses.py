@@ -31,9 +31,6 @@ from osteon.core.character import Skeleton, Skin
 from osteon.deform.joint_rbf import driver_shapes
 from osteon.fit.eigenskin.driver_fields import DriverField, JointSettings
 
-__all__ = ["neighbouring_joints", "regions_of_joints", "split_poses"]
-
-
 # Proximity of each vertex to each joint, 0 … 1: where a joint may cause a displacement.
 #
 #     m_jv = exp(-(d / l)^2 / 2) h,      d: distance of vertex v from joint j at rest,  l: REGION of the bones that meet

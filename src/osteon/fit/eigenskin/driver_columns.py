@@ -23,9 +23,6 @@ from osteon.fit.eigenskin.eigenbasis import Eigenbasis, eigendisplacements
 from osteon.fit.eigenskin.fit_rbf import RADIUS, RbfOptions, SettingsFit, fit_settings
 from osteon.fit.eigenskin.options import EigenSkinOptions
 
-__all__ = ["DriverColumns", "PosesOfJoints", "assemble_columns", "fit_columns", "limit_columns"]
-
-
 # A limit of columns per vertex, by smooth masks; the remaining columns are refitted to the product of all columns.
 #
 # A vertex program has room for a few displacements per vertex. With m_cv the length that column c moves vertex v by in

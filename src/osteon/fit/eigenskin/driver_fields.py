@@ -24,18 +24,6 @@ from osteon.core.errors import GeometryError
 from osteon.deform.joint_rbf import NO_JOINT, compare_rotations, joint_rotations, rotation_vectors
 from osteon.fit.eigenskin.fit_rbf import RbfOptions, fit_settings
 
-__all__ = [
-    "STILL",
-    "DriverField",
-    "JointSettings",
-    "PoseGroups",
-    "find_settings",
-    "group_poses",
-    "joint_fields",
-    "pair_fields",
-]
-
-
 # Rotations of the joints of a rig in known poses: which joints move, and about which axes.
 #
 # A joint is identified by the bone that it moves and rotates relative to its parent; roots are no joints. A joint whose

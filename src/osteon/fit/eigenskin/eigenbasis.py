@@ -26,8 +26,6 @@ from osteon.fit.eigenskin.driver_fields import DriverField
 from osteon.fit.eigenskin.fit_rbf import count_axes
 from osteon.fit.eigenskin.options import EigenSkinOptions
 
-__all__ = ["Eigenbasis", "choose_counts", "choose_normal_counts", "eigendisplacements", "left_by_counts"]
-
 #: The threshold of a pair's support over that of a joint's.
 PAIR_THRESHOLD = 0.5
 #: Components shorter than this, relative to the first, are rounding.

@@ -30,8 +30,6 @@ from osteon.fit.eigenskin.fit_rbf import SettingsFit
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.rest_displacements import RestDisplacements, normal_differences, rest_displacements
 
-__all__ = ["EigenSkinFit", "KnownPoses", "fit_eigenskin"]
-
 #: Largest distance of a vertex where no joint rotates, relative to the diagonal.
 AT_REST = 1e-2
 

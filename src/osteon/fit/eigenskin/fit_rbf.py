@@ -21,9 +21,6 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.deform.joint_rbf import compare_rotations, driver_shapes, rotation_vectors
 
-__all__ = ["RbfOptions", "SettingsFit", "count_axes", "fit_settings"]
-
-
 # Additional settings of free joints between the observed ones, with values predicted by a smooth kernel.
 #
 # phi(r) = exp(-r / r0) has a kink at every centre. On a line, a hinge's settings, that does little harm: between two

@@ -7,8 +7,6 @@ from typing import Literal
 
 from osteon.core.options import GIVEN, check_options, need, option
 
-__all__ = ["EigenSkinOptions"]
-
 EigenSkinPreset = Literal["default", "paper"]
 RigWeights = Literal["distance", "harmonic"]
 BasisBits = Literal[32, 8]

@@ -16,15 +16,11 @@ import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray, Int32
 from osteon.core.character import Deformer
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Mesh, scale_of_bones
 from osteon.core.normals import SourceNormals
-from osteon.core.play_scale import scale_of_bones
 from osteon.core.topology import weld_points
 from osteon.deform.normals import rest_normals
 from osteon.deform.pose import blends_of
-
-__all__ = ["PoseNormals", "RestDisplacements", "bounded_inverse", "normal_differences", "rest_displacements"]
-
 
 #: Lower bound of the singular values of a blend, relative to the size at which the body plays.
 FLATTEST = 0.1

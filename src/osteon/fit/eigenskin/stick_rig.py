@@ -16,8 +16,6 @@ from osteon.deform.linear_blend import LinearBlend
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.skin.bone_weights import distance_weights, heat_weights, strongest_bones
 
-__all__ = ["rig_of_sticks"]
-
 #: Softness of heat weights (`fit/skin/bone_weights.py`).
 SOFTNESS = 1.5
 

@@ -41,8 +41,6 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.solve_bones import solve_from_moments
 
-__all__ = ["ANIMATION_SPACE_FIT", "fit_animation_space", "refit_animation_space_bones"]
-
 #: u, in problem units; the bounding box would depend on the orientation of the scene.
 OFFSET = 0.1
 #: Rounds of bones for a fixed deformer, and sweeps per round.

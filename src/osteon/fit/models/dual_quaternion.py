@@ -34,15 +34,13 @@ from osteon.core.character import Deformer, Skin
 from osteon.core.kernels import kernel_as_met
 from osteon.core.parallel import for_blocks
 from osteon.core.progress import FitReport
-from osteon.core.quaternions import dual_quaternions_from_transforms, transforms_from_dual_quaternions
+from osteon.core.transforms import dual_quaternions_from_transforms, transforms_from_dual_quaternions
 from osteon.deform.dual_quaternion import DualQuaternion, blend_screws
 from osteon.fit.models.registry import ModelFit, ModelFitOptions
 from osteon.fit.moments import squared_errors
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, select_influences
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_rows
-
-__all__ = ["DUAL_QUATERNION_FIT", "fit_dual_quaternion"]
 
 #: Steps per vertex, and largest number of halvings of a step.
 STEPS = 4

@@ -40,8 +40,6 @@ from osteon.fit.moments import moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import Influences
 
-__all__ = ["MULTI_WEIGHT_FIT", "bone_frames", "fit_multi_weight"]
-
 #: c: the last column is the position of a bone relative to the reference bone, which grows with the distance.
 COLUMNS = np.array([1.0, 1.0, 1.0, 0.3])
 

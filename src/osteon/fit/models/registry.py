@@ -39,20 +39,6 @@ from osteon.fit.problem import FitProblem
 if TYPE_CHECKING:
     from osteon.fit.skin.influences import Influences
 
-__all__ = [
-    "BASELINE",
-    "CONTESTANTS",
-    "FAMILY_FITS",
-    "Contestant",
-    "ContestantSweep",
-    "FamilyFit",
-    "ModelFit",
-    "ModelFitOptions",
-    "contest_linear_blend",
-    "family_fit",
-    "find_contestants",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelFitOptions:

@@ -35,8 +35,6 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int64
 
-__all__ = ["RidgePath", "solve_ridge"]
-
 
 def solve_ridge(features: Float64, targets: Float64, pull: float) -> Float64:
     """(n,p) the solutions of systems (n,m,p) for one lambda; zero for an infinite one."""

@@ -58,8 +58,6 @@ from osteon.fit.moments import squared_errors
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import MAX_INFLUENCES, Influences, select_influences
 
-__all__ = ["RidgeFit", "RidgeOptions", "SlotSystem", "Sweep", "fit_given_bones", "fit_slots", "fold_labels"]
-
 #: Features per block of vertices, which bounds the memory.
 BLOCK_NUMBERS = 2_000_000
 #: Largest number of folds; each holds out a run of neighbouring poses, because frames of one clip are similar.

@@ -44,8 +44,6 @@ from osteon.fit.skeleton.joint_tree import JointTree
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
 
-__all__ = ["ArticulatedOptions", "Articulation", "fit_articulated", "fit_articulated_poses"]
-
 #: Regularisation of joints towards their places in free sections, and its largest factor for precisely known joints.
 HOLD, PRECISE = 1e-4, 100.0
 #: Slack of an ordinary joint, in diagonals per radian.

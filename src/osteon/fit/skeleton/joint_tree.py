@@ -23,9 +23,6 @@ from osteon.core.transforms import unit_vectors
 from osteon.fit.mirror import MirrorPlane
 from osteon.fit.skeleton.pair_joints import PairJoints
 
-__all__ = ["JointTree", "Placement", "find_tree", "mirror_tree", "orient_joints"]
-
-
 #: Cost per diagonal between joint and boundary, and between sections that share no vertex.
 OFFSET, GAP = 0.1, 0.3
 #: Cost of sharing no vertex, in diagonals, and scale of the cost of sharing few.

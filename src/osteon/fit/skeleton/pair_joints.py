@@ -26,8 +26,6 @@ from scipy.spatial import cKDTree
 
 from osteon.core.arrays import Float64, Int64
 
-__all__ = ["PairJoints", "measure_pairs"]
-
 #: Regularisation of a joint towards the boundary, per frame, in squared problem units.
 PULL = 3e-3
 #: Frames that rotations are compared with.

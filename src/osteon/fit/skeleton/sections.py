@@ -39,8 +39,6 @@ from osteon.fit.skin.bones import bones_of_labels, removal_costs
 from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.refine import RefineOptions, refine_skin
 
-__all__ = ["SectionOptions", "Sections", "find_sections", "first_count"]
-
 #: Sections whose relative rotation is less than this, in degrees, are merged.
 MERGE_TURN = 5.0
 #: Sections are merged if the vertices of the smaller move by less than this, of the diagonal, in the other's motion.

@@ -26,8 +26,6 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.character import Skin
 from osteon.core.topology import vertex_graph
 
-__all__ = ["distance_weights", "heat_weights", "strongest_bones"]
-
 POWER = 6
 #: Rounds of smoothing: this times the square of the mean distance to the nearest bone over the mean edge length, so
 #: that weights are smoothed over a part of a limb's thickness, whatever the mesh; at most MOST_ROUNDS.

@@ -41,19 +41,6 @@ from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.scaled_bones import project_scaled
 from osteon.fit.skin.solve_bones import solve_bones
 
-__all__ = [
-    "bones_for_skin",
-    "bones_of_labels",
-    "complete_bones",
-    "fit_bones",
-    "place_bones",
-    "refit_bones",
-    "relocate_bones",
-    "removal_costs",
-    "seed_bones",
-]
-
-
 #: Rounds of assigning and fitting after each split, and at the end.
 ASSIGN_ROUNDS = 3
 FINAL_ROUNDS = 6

@@ -32,8 +32,6 @@ from osteon.core.arrays import Float64, Int64
 from osteon.core.kernels import kernel, part
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS, minimise_rows
 
-__all__ = ["Search", "select_forward"]
-
 #: A bone must lower the squared error by this fraction to be added.
 WORTH_ADDING = 1e-4
 #: Weights below this are dropped.

@@ -26,8 +26,6 @@ from osteon.fit.skin.bones import place_bones, removal_costs
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.solve_bones import solve_from_moments, stack_transforms
 
-__all__ = ["HelperOptions", "fit_helper_bones"]
-
 ROUNDS_A_WAVE = 4
 FINAL_ROUNDS = 12
 

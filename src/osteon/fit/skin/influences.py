@@ -16,8 +16,6 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.forward_selection import Search, select_forward
 from osteon.fit.skin.nonnegative import MAX_UNKNOWNS
 
-__all__ = ["MAX_INFLUENCES", "Influences", "better_of", "select_influences"]
-
 MAX_INFLUENCES = 8
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from osteon.core.arrays import Float64, Int64
 from osteon.core.kernels import kernel
 
-__all__ = ["MAX_UNKNOWNS", "minimise_nonnegative", "minimise_on_simplex", "minimise_rows"]
-
 #: Influences of one vertex, and some to choose from.
 MAX_UNKNOWNS = 16
 RIDGE = 1e-12

@@ -21,8 +21,6 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel, part
 
-__all__ = ["rotation_to", "rotations_of"]
-
 #: Product of the distances from the largest eigenvalue to the others, relative to its cube, below which Jacobi is used.
 SMALLEST_GAP = 1e-4
 

@@ -31,8 +31,6 @@ from osteon.core.kernels import kernel, part
 from osteon.core.parallel import for_blocks
 from osteon.fit.problem import NormalRows
 
-__all__ = ["blend_linear", "fit_rest_normals", "linear_parts"]
-
 #: Lower bound of chords, about a degree, so that one exact frame does not dominate.
 SHORTEST_CHORD = 0.02
 #: Regularisation of a normal towards its last value, of the size of its system.

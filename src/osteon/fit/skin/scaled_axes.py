@@ -33,8 +33,6 @@ from osteon.core.arrays import Float64
 from osteon.core.kernels import kernel
 from osteon.fit.skin.procrustes import rotation_to
 
-__all__ = ["SMALLEST_SCALE", "AxisSearch"]
-
 #: Bones never become flatter than this.
 SMALLEST_SCALE = 0.02
 #: Largest rotation of axes per step, in radians.

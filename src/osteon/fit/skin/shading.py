@@ -36,8 +36,6 @@ from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.rest_normals import fit_rest_normals
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 
-__all__ = ["ShadingOptions", "refine_shading"]
-
 #: Largest weight of the normals' term, of that of the positions, per growth of E that is allowed.
 BALANCE = 1 / 0.03
 #: Factors by which h^2 rises at most in a round, and falls in one that breaks the bound.

@@ -41,17 +41,6 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skin.procrustes import rotation_to, rotations_of
 from osteon.fit.skin.scaled_bones import LIGHTEST, left_to_bone, project_scaled, solve_scaled
 
-__all__ = [
-    "bone_pull",
-    "solve_bones",
-    "solve_frame_flexible",
-    "solve_frame_rigid",
-    "solve_from_moments",
-    "stack_transforms",
-    "step_ahead",
-    "unstack_transforms",
-]
-
 #: Regularisation towards the last transforms: bones without vertices do not move.
 INERTIA = 1e-9
 #: Least squared extent of a bone, in squared problem units.

@@ -22,9 +22,6 @@ from osteon.fit.problem import FitProblem, pose_problem
 from osteon.fit.skin.influences import MAX_INFLUENCES, Influences, select_influences
 from osteon.fit.skin.nonnegative import minimise_nonnegative
 
-__all__ = ["fit_influences", "fit_weights", "nearest_influences", "solve_weights"]
-
-
 # Influences by single-bone error, and weights by TSVD, NNLS or bounded least squares.
 #
 #     influences:  the k bones with the least  gamma_bv = sum_f || x_v^f - T_b^f p_v ||^2                   (eq. 5)

@@ -14,23 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.asset import Asset, Material
+from osteon.core.mesh import Asset, Material
 from osteon.io.alembic.ogawa import check_ogawa
 from osteon.io.alembic.write import METADATA_KEY, METADATA_VERSION, set_names
 from osteon.io.formats.format_types import load_extra
 from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import IntArray, MeshPart, Polygons, merge_mesh_parts, turned_corners
 from osteon.io.metadata.asset import damage_named, unpack_materials
-
-__all__ = [
-    "AlembicMesh",
-    "Samples",
-    "array_of",
-    "library_errors",
-    "merge_alembic_meshes",
-    "metadata_of",
-    "read_alembic_meshes",
-]
 
 #: A moment this near to a sample, as part of the step, is that sample: times are sums of rounded steps.
 NEAR = 1e-4

@@ -14,8 +14,6 @@ import numpy as np
 
 from osteon.io.load.source import Source
 
-__all__ = ["check_ogawa"]
-
 HEADER = 16  # bytes
 MAGIC = b"Ogawa"
 HDF5_MAGIC = b"\x89HDF"

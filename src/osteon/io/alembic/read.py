@@ -32,13 +32,10 @@ from osteon.io.alembic.ogawa import check_ogawa
 from osteon.io.formats.format_types import find_extra, load_extra
 from osteon.io.formats.options import LoadOptions, ReadRequest
 from osteon.io.load.clips import frame_times, key_rate, select_names
-from osteon.io.load.limits import MOST_FRAMES, Claims, check_frames
-from osteon.io.load.source import Source, numbered
+from osteon.io.load.source import MOST_FRAMES, Claims, Source, check_frames, numbered
 from osteon.io.metadata.asset import unpack_clips
 from osteon.io.native.child import Arrays, Outlet
 from osteon.io.native.client import NativeTask, ask_sequence, pack_sequence
-
-__all__ = ["answer", "prepare", "read_alembic", "read_alembic_sequence"]
 
 
 def read_alembic_sequence(path: Path, request: ReadRequest) -> MeshSequence:

@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from osteon import __version__
 from osteon.core.animation import Clip
 from osteon.core.arrays import Float32
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.format_types import load_extra
 from osteon.io.load.clips import frame_times
 from osteon.io.meshes.mesh import join_polygons, turned_corners
 from osteon.io.metadata.asset import pack_clips, pack_materials
-
-__all__ = ["METADATA_KEY", "METADATA_VERSION", "set_names", "write_alembic"]
 
 #: The user property of the mesh that holds what Alembic has no place for, as JSON.
 METADATA_KEY = "osteon"

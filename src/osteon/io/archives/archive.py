@@ -1,25 +1,209 @@
-"""A zip of NumPy arrays (.npz), read without pickles and without trusting its sizes."""
+"""A zip of NumPy arrays (.npz), read without pickles and without trusting its sizes.
+
+The arrays in it are in the .npy format, and are never read past the end of their data.
+
+NumPy reads the header as a Python literal, which fails in a dozen ways on a damaged one. Here the header is matched
+letter by letter: three keys with plain values, as NumPy writes them for plain numbers and texts; nothing else is read.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Float32
+from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import FileFormatError
-from osteon.core.progress import Progress
-from osteon.io.archives.stored_array import StoredArray, open_array
-from osteon.io.load.limits import Claims
-from osteon.io.load.source import Source, quote
+from osteon.core.progress import Progress, report_progress
+from osteon.io.load.source import Claims, Source, quote
+from osteon.io.meshes.mesh import IntArray, check_corners
 
-__all__ = ["Archive", "HeldArrays", "NamedArrays", "open_archive", "pack_header", "write_archive"]
+LAST_LETTER = 0x10FFFF  # of Unicode
+#: Bytes that are read at once, so that an array is never in memory twice.
+CHUNK = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArray:
+    """An array whose header was read and checked, and whose numbers are still in the file."""
+
+    source: Source
+    name: str  # how messages call it
+    file: ByteReader
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran_order: bool
+
+    def read(self) -> NDArray[Any]:
+        """The whole array."""
+        values = np.empty(math.prod(self.shape), self.dtype)
+        data = values.view(np.uint8)
+        for start in range(0, len(data), CHUNK):
+            stop = min(start + CHUNK, len(data))
+            data[start:stop] = np.frombuffer(self._take(stop - start), np.uint8)
+        if self.dtype.kind == "U" and (values.view(self.dtype.byteorder + "u4") > LAST_LETTER).any():
+            raise self.source.format_error(f"{self.name} holds text with letters that do not exist; it is damaged")
+        return values.reshape(self.shape, order="F" if self.fortran_order else "C")
+
+    def read_frames(self, progress: Progress | None = None) -> Float32:
+        """(f,v,3) positions, converted frame by frame; (v,3) is one frame."""
+        shape = self.shape if len(self.shape) == 3 else (1, *self.shape)
+        if len(shape) != 3 or shape[2] != 3 or not shape[0] or not shape[1]:
+            raise self.source.format_error(
+                f"{self.name} has shape {self.shape}, expected (frames, vertices, 3) with at least one of each"
+            )
+        if self.dtype.kind not in "fiu":
+            raise self.source.format_error(f"{self.name} holds {self.dtype}, expected numbers")
+        whole = self.read().reshape(shape) if self.fortran_order else None
+        frames = np.empty(shape, np.float32)
+        size = shape[1] * 3 * self.dtype.itemsize
+        for f in range(shape[0]):
+            values = np.frombuffer(self._take(size), self.dtype).reshape(shape[1:]) if whole is None else whole[f]
+            frames[f] = Source(self.source.path, f).positions(values)
+            report_progress(progress, "load", (f + 1) / shape[0])
+        return frames
+
+    def _take(self, size: int) -> bytes:
+        data = self.file.read(size)
+        if len(data) != size:
+            raise self.source.format_error(f"{self.name} ends early; the file is truncated")
+        return data
+
+
+def open_array(file: ByteReader, size: int, source: Source, name: str) -> StoredArray:
+    """Read the header of an array that may take `size` bytes with it."""
+    header = read_array_header(file, source, name)
+    there = size - header.n_bytes
+    needed = header.data_bytes
+    if needed > there:
+        raise source.format_error(
+            f"{name} promises shape {header.shape} ({needed} bytes) but {there} bytes follow; it is truncated"
+        )
+    return StoredArray(source, name, file, header.shape, header.dtype, header.fortran_order)
+
+
+def triangulate_faces(faces: NDArray[Any], source: Source) -> tuple[IntArray, Int32 | None]:
+    """Triangles (t,3) of an array of triangles, quads or larger polygons (p,n), and (t,) the polygon of each.
+
+    The second is None where all polygons are triangles.
+    """
+    if faces.ndim != 2 or faces.shape[1] < 3 or faces.dtype.kind not in "iu":
+        raise source.format_error(
+            f"faces are {faces.dtype} of shape {faces.shape}, expected whole numbers of shape (triangles, 3)"
+        )
+    count, size = faces.shape
+    check_corners(size, 0, source)
+    if size == 3:
+        return faces, None
+    fan = np.array([[0, step + 1, step + 2] for step in range(size - 2)])
+    return faces[:, fan].reshape(-1, 3), np.repeat(np.arange(count, dtype=np.int32), size - 2)
+
+
+MAGIC = b"\x93NUMPY"
+#: Bytes of the length of the header, by version.
+LENGTH_BYTES = {(1, 0): 2, (2, 0): 4}
+#: NumPy itself writes 118 bytes for three dimensions.
+LONGEST_HEADER = 1 << 14
+MOST_DIMENSIONS = 32
+LARGEST_SIZE = 1 << 62
+
+_VALUES = {
+    "descr": r"'(?P<descr>[<>|=]?[A-Za-z?]\d{0,9}(\[\w{1,8}\])?)'",
+    "fortran_order": r"(?P<order>True|False)",
+    "shape": r"\((?P<shape>[\dL, ]*)\)",
+}
+_SIZE = re.compile(r"\d{1,18}L?")
+_ENTRY = re.compile(r"\s*'(\w+)'\s*:\s*")
+
+
+class ByteReader(Protocol):
+    """What arrays are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes; fewer at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayHeader:
+    """What follows in the file."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran_order: bool
+    n_bytes: int  # of the header itself
+
+    @property
+    def data_bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_array_header(file: ByteReader, source: Source, name: str) -> ArrayHeader:
+    """Read as far as the first number."""
+    head = file.read(8)
+    if len(head) < 8 or not head.startswith(MAGIC):
+        raise source.format_error(f"{name} is not a NumPy array; save it again with numpy.save")
+    width = LENGTH_BYTES.get((head[6], head[7]))
+    if width is None:
+        raise source.format_error(f"{name} is of .npy version {head[6]}.{head[7]}, expected 1.0 or 2.0")
+    length = int.from_bytes(file.read(width), "little")
+    text = file.read(length).decode("latin1") if length <= LONGEST_HEADER else ""
+    values = _parse(text) if len(text) == length else None
+    if values is None:
+        raise source.format_error(
+            f"{name} is not a NumPy array of plain numbers, its header is {quote(text)}; save it again with numpy.save"
+        )
+    shape = _shape(values["shape"])
+    if shape is None or len(shape) > MOST_DIMENSIONS or math.prod(max(1, size) for size in shape) > LARGEST_SIZE:
+        raise source.format_error(f"{name} promises the shape {quote(values['shape'])}, which no array has")
+    return ArrayHeader(shape, _dtype(values["descr"], source, name), values["order"] == "True", 8 + width + length)
+
+
+def _parse(text: str) -> dict[str, str] | None:
+    """The three values as they are written; None if this is not the header of a plain array."""
+    body = text.strip()
+    if not (body.startswith("{") and body.endswith("}")):
+        return None
+    found: dict[str, str] = {}
+    at, keys = 1, set(_VALUES)
+    while entry := _ENTRY.match(body, at):
+        value = re.compile(_VALUES[entry[1]]).match(body, entry.end()) if entry[1] in keys else None
+        if value is None:
+            return None
+        keys.discard(entry[1])
+        found |= {key: word for key, word in value.groupdict().items() if word is not None}
+        at = value.end()
+        comma = re.compile(r"\s*,?").match(body, at)
+        at = comma.end() if comma else at
+    return found if not keys and body[at:].strip() == "}" else None
+
+
+def _shape(written: str) -> tuple[int, ...] | None:
+    """The sizes between the brackets; old Pythons put an L behind a large one."""
+    sizes = [size.strip() for size in written.removesuffix(",").split(",")] if written.strip() else []
+    if not all(_SIZE.fullmatch(size) for size in sizes):
+        return None
+    return tuple(int(size.removesuffix("L")) for size in sizes)
+
+
+def _dtype(written: str, source: Source, name: str) -> np.dtype[Any]:
+    try:
+        dtype = np.dtype(written)
+    except (TypeError, ValueError, OverflowError, SystemError) as error:
+        raise source.format_error(f"{name} holds {quote(written)}, expected numbers") from error
+    if dtype.hasobject:
+        raise source.format_error(f"{name} holds Python objects (a pickle), which are not read; save plain numbers")
+    if dtype.kind not in "biufUS" or not dtype.itemsize:
+        raise source.format_error(f"{name} holds {dtype}, expected numbers")
+    return dtype
 
 
 class NamedArrays(Protocol):

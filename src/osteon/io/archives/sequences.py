@@ -15,30 +15,15 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.core.options import command_text
 from osteon.core.sequence import MeshSequence
-from osteon.io.archives.archive import Archive, open_archive, pack_header, write_archive
-from osteon.io.archives.stored_array import open_array, triangulate_faces
+from osteon.io.archives.archive import Archive, open_archive, open_array, pack_header, triangulate_faces, write_archive
 from osteon.io.formats.format_types import SequenceFormat
 from osteon.io.formats.options import ReadRequest
 from osteon.io.load.clips import select_clips
 from osteon.io.load.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
-
-__all__ = [
-    "MODEL_FORMAT",
-    "NPY",
-    "NPZ",
-    "SEQUENCE_FORMAT",
-    "SEQUENCE_VERSION",
-    "check_version",
-    "read_npy",
-    "read_npy_faces",
-    "read_npy_frames",
-    "read_npz",
-    "write_npz",
-]
 
 SEQUENCE_FORMAT = "osteon-sequence"
 MODEL_FORMAT = "osteon-model"

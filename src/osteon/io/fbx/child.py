@@ -17,11 +17,8 @@ import numpy as np
 
 from osteon.core.errors import OsteonError
 from osteon.io.fbx.library import SceneCaches, affine, find_caches, floats, items, moved, shown, wholes
-from osteon.io.load.limits import MOST_FRAMES
-from osteon.io.load.source import Source, quote
+from osteon.io.load.source import MOST_FRAMES, Source, quote
 from osteon.io.native.child import Arrays, Outlet
-
-__all__ = ["answer", "prepare"]
 
 #: Bytes of frames that are sent at once.
 BLOCK = 1 << 20

@@ -19,8 +19,6 @@ from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.native.client import Answer, NativeChild, NativeTask
 
-__all__ = ["build_document", "holds_fbx_clips", "open_fbx_clips", "open_fbx_document"]
-
 Arrays = dict[str, np.ndarray]
 
 RIG_TASK = NativeTask("FBX", "osteon.io.fbx.rig_child")

@@ -23,8 +23,6 @@ import numpy as np
 
 from osteon.io.load.source import inside, quote
 
-__all__ = ["SceneCaches", "affine", "find_caches", "floats", "held", "items", "moved", "shown", "wholes"]
-
 
 def held(element: Any) -> Any:
     """The element with the reference counted that the library forgot; None stays None."""

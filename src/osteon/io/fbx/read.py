@@ -18,18 +18,14 @@ import numpy as np
 
 from osteon.core.animation import Clip, distinct_names
 from osteon.core.arrays import Int32
-from osteon.core.asset import Asset, Material, Origin
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, Material, Mesh, Origin
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.format_types import Outline, find_extra
 from osteon.io.formats.options import ReadRequest
 from osteon.io.load.clips import select_names
-from osteon.io.load.limits import check_frames
-from osteon.io.load.source import Source
+from osteon.io.load.source import Source, check_frames
 from osteon.io.meshes.mesh import Fans, Polygons, share_normals
 from osteon.io.native.client import Answer, FrameRoom, NativeChild, NativeTask
-
-__all__ = ["outline_fbx", "read_fbx"]
 
 #: Normals count if this part of them points out of the rest pose; others belong to a pose that is not read.
 ON_SURFACE = 0.9

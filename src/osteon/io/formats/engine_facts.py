@@ -7,8 +7,6 @@ from osteon.io.engines import GLTF, Engine, FileFacts, engine_of
 from osteon.io.formats.options import SaveOptions
 from osteon.io.metadata.baked import baked_model
 
-__all__ = ["file_facts", "packs_rotations", "target_attributes", "writes_between", "writes_coarse"]
-
 
 def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse_meshes: bool = False) -> FileFacts:
     """The facts of a file of this suffix that holds the model, perhaps with coarser meshes beside it."""

@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import Asset
 from osteon.core.errors import FileFormatError
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, Mesh
 from osteon.core.model import SkinnedModel, StoredLevels
 from osteon.core.options import command_text
 from osteon.core.sequence import MeshSequence
@@ -21,22 +20,6 @@ from osteon.core.sticks import StickSkeleton
 from osteon.io.formats.options import LoadOptions, ReadRequest, SaveOptions
 from osteon.io.load.source import Source
 from osteon.io.meshes.mesh import MeshScan
-
-__all__ = [
-    "ClipFacts",
-    "Extra",
-    "FrameWriter",
-    "LazyFunction",
-    "LevelFiles",
-    "MeshFormat",
-    "ModelFormat",
-    "Outline",
-    "SequenceFormat",
-    "SkeletonFormat",
-    "check_extra",
-    "find_extra",
-    "load_extra",
-]
 
 
 @dataclass(frozen=True, slots=True)

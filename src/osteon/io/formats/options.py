@@ -8,24 +8,11 @@ from typing import Literal
 
 from osteon.core.animation import DEFAULT_FPS
 from osteon.core.arrays import Int32
-from osteon.core.asset import Asset
 from osteon.core.errors import OptionError
+from osteon.core.mesh import Asset
 from osteon.core.options import check_options, need, option
 from osteon.core.progress import Progress
 from osteon.io.engines import GLTF, USD, EngineName, default_bone_types, engines_for, engines_that
-
-__all__ = [
-    "DEFAULT_CLIP_OPTIONS",
-    "DEFAULT_LOAD_OPTIONS",
-    "DEFAULT_SAVE_OPTIONS",
-    "ClipOptions",
-    "Connectivity",
-    "Fallback",
-    "LoadOptions",
-    "ReadRequest",
-    "SaveOptions",
-]
-
 
 _WRITTEN_ANEW = need(kept=False, says="--rig keeps the character's own file, and adds to it; omit it")
 _TAKES_SHORT_POSITIONS = engines_that(quantized_positions=True)

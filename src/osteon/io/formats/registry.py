@@ -23,16 +23,6 @@ from osteon.io.meshes.off import OFF
 from osteon.io.meshes.ply import PLY
 from osteon.io.usd.formats import USD, USD_MODELS
 
-__all__ = [
-    "FORMATS",
-    "MODEL_FORMATS",
-    "FormatTable",
-    "format_of",
-    "mesh_suffixes",
-    "model_format_of",
-    "writable_suffixes",
-]
-
 AnyFormat = MeshFormat | SequenceFormat | ModelFormat
 Entry = TypeVar("Entry", bound=AnyFormat)
 

@@ -12,9 +12,7 @@ from typing import Literal
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.quaternions import slerp, unit_quaternions
-
-__all__ = ["Animation", "Channel", "ChannelPath"]
+from osteon.core.transforms import slerp, unit_quaternions
 
 ChannelPath = Literal["translation", "rotation", "scale", "weights"]
 

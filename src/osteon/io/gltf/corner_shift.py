@@ -10,9 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["corner_shift", "undo_corner_shift"]
-
-
 IntArray = NDArray[np.int64]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from osteon.io.formats.format_types import LazyFunction, LevelFiles, ModelFormat, SequenceFormat
 
-__all__ = ["GLTF", "GLTF_MODELS", "GLTF_SUFFIXES"]
-
 _NAMES = {".glb": "binary glTF", ".gltf": "glTF"}
 GLTF_SUFFIXES = tuple(_NAMES)
 

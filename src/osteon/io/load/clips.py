@@ -15,19 +15,6 @@ from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.io.load.source import quote
 
-__all__ = [
-    "DEFAULT_KEY_FPS",
-    "KEY_TOLERANCE",
-    "choose_frame_numbers",
-    "choose_sequence_frames",
-    "clips_of_frames",
-    "frame_times",
-    "key_rate",
-    "parse_frames",
-    "select_clips",
-    "select_names",
-]
-
 
 def select_names(there: Sequence[str], wanted: Sequence[str], path: Path) -> list[int]:
     """Which of the names `there` are wanted, in their own order; all if nothing is wanted by name."""

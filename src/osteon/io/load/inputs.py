@@ -21,8 +21,6 @@ from osteon.io.formats.format_types import MeshFormat
 from osteon.io.formats.registry import FORMATS, format_of, mesh_suffixes
 from osteon.io.load.source import PathLike
 
-__all__ = ["Take", "natural_key", "resolve_inputs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Take:

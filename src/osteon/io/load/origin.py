@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from osteon.core.asset import Asset
 from osteon.core.errors import FileFormatError
+from osteon.core.mesh import Asset
 from osteon.io.load.source import PathLike
 from osteon.io.save.overwriting import same_place
-
-__all__ = ["check_not_source", "read_from"]
 
 
 def read_from(asset: Asset, files: Sequence[Path]) -> Asset:

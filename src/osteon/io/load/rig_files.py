@@ -25,19 +25,6 @@ if TYPE_CHECKING:
     from osteon.io.gltf.read.animations import SampledClip
     from osteon.io.gltf.read.document import Document
 
-__all__ = [
-    "RIG_SUFFIXES",
-    "PlayedClips",
-    "describe_clips_only",
-    "has_clips_only",
-    "holds_clips_only",
-    "keeps_rig",
-    "open_character",
-    "open_clips",
-    "play_on_rig",
-    "save_clips_on_rig",
-    "save_on_rig",
-]
 
 _OPEN_GLTF = LazyFunction("osteon.io.gltf.read.document", "open_document")
 #: How a file is opened as a glTF document: with its meshes, and for its clips alone.

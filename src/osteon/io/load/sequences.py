@@ -28,8 +28,6 @@ from osteon.io.load.origin import read_from
 from osteon.io.load.source import PathLike, Source
 from osteon.io.meshes.mesh import LoadedMesh, read_mesh, read_next_vertices
 
-__all__ = ["load_outline", "load_sequence", "read_mesh_file", "read_next_file"]
-
 NO_TRIANGLES = "holds no triangles; export the mesh with its faces, or name a file that has them with --faces FILE"
 
 

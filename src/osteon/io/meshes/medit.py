@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.io.formats.format_types import MeshFormat
 from osteon.io.load.source import Source, numbered, quote
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.text import Int64, Lines, is_count, parse_numbers, token_starts
-
-__all__ = ["MEDIT", "MeditScan", "scan_medit"]
 
 #: A word that begins with a letter starts a section; nan and inf are coordinates, which are refused later.
 _KEYWORD = re.compile(rb"(?<!\S)(?![+-]?(?i:nan|inf|infinity)(?!\S))[A-Za-z]\S*")

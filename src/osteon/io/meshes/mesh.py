@@ -14,26 +14,8 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float32, FloatArray, Int32
-from osteon.core.asset import Asset, CornerNormals, Material
+from osteon.core.mesh import Asset, CornerNormals, Material
 from osteon.io.load.source import Source, numbered
-
-__all__ = [
-    "Fans",
-    "IntArray",
-    "LoadedMesh",
-    "MeshPart",
-    "MeshScan",
-    "Polygons",
-    "check_corners",
-    "join_fans",
-    "join_polygons",
-    "merge_mesh_parts",
-    "read_mesh",
-    "read_next_vertices",
-    "share_normals",
-    "single_normals",
-    "turned_corners",
-]
 
 IntArray = NDArray[np.signedinteger[Any]]
 #: Corners of one polygon. A fan of more is no surface that anyone modelled, and takes gigabytes.

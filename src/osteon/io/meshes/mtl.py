@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from osteon.core.asset import Image, Material
 from osteon.core.errors import FileFormatError
+from osteon.core.mesh import Image, Material
 from osteon.io.load.source import Source, inside
-
-__all__ = ["picture_mime", "picture_name", "plain_name", "rare_picture_mime", "read_materials", "write_materials"]
 
 #: Options before the name of a picture: a dash and a word, then numbers, `on` or `off`, or a channel.
 _OPTION = re.compile(r"^(-[a-z]+\s+((on|off|[a-z])\s+|([-+.\d][-+.\deE]*\s+)*))+")

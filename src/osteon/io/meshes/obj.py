@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.asset import Asset, CornerNormals, Image
 from osteon.core.errors import FileFormatError
+from osteon.core.mesh import Asset, CornerNormals, Image
 from osteon.io.formats.format_types import MeshFormat
 from osteon.io.load.source import Source, as_float32, quote
 from osteon.io.meshes.mesh import Fans, IntArray, Polygons, check_corners, join_fans, share_normals
 from osteon.io.meshes.mtl import picture_name, plain_name, read_materials, write_materials
 from osteon.io.meshes.text import Int64, Lines, parse_numbers, parse_table, token_starts
-
-__all__ = ["OBJ", "ObjScan", "ObjWriter", "scan_obj"]
 
 _V, _F, _T, _N, _O, _G, _U, _M, _SLASH = b"vftnogum/"
 _BLANKS = (9, 32)

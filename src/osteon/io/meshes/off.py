@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.io.formats.format_types import MeshFormat
 from osteon.io.load.source import Source, as_float32, quote
 from osteon.io.meshes.mesh import Fans, Polygons
 from osteon.io.meshes.text import Lines, is_count, parse_rows, parse_table
-
-__all__ = ["OFF", "OffScan", "scan_off"]
 
 _HEADER = re.compile(rb"(ST)?(C)?(N)?OFF\b")
 

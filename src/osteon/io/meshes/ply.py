@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.asset import Asset, CornerNormals
+from osteon.core.mesh import Asset, CornerNormals
 from osteon.io.formats.format_types import MeshFormat
 from osteon.io.load.source import Source, as_float32, quote
 from osteon.io.meshes.mesh import Fans, IntArray, Polygons, join_fans, share_normals
 from osteon.io.meshes.text import Int64, Lines, is_count, parse_rows
-
-__all__ = ["PLY", "PlyEncoding", "PlyScan", "PlyWriter", "scan_ply"]
 
 #: NumPy type codes, without byte order.
 TYPES = {

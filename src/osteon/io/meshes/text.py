@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Float64
 from osteon.io.load.source import Source, quote
 
-__all__ = ["Int64", "Lines", "is_count", "parse_numbers", "parse_rows", "parse_table", "token_starts"]
-
 Int64 = NDArray[np.int64]
 
 MOST_DIGITS = 15

@@ -11,21 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import Clip
-from osteon.core.asset import Asset, CornerNormals, Image, Material
+from osteon.core.mesh import Asset, CornerNormals, Image, Material
 from osteon.io.archives.archive import NamedArrays
 from osteon.io.load.source import Source, quote
-
-__all__ = [
-    "damage_named",
-    "pack_asset",
-    "pack_clips",
-    "pack_materials",
-    "unpack_asset",
-    "unpack_clips",
-    "unpack_material",
-    "unpack_materials",
-]
-
 
 KEPT = tuple(field.name for field in fields(Material) if field.name != "textures")
 

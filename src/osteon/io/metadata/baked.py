@@ -14,28 +14,11 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int64
-from osteon.core.character import Arrays, Displacement
-from osteon.core.corrections import Corrections, StoredDisplacement, position_rank
+from osteon.core.character import Arrays, Corrections, Displacement, StoredDisplacement, position_rank
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.deform.registry import restore_displacement
 from osteon.io.formats.options import SaveOptions
-
-__all__ = [
-    "StoredTables",
-    "baked_model",
-    "column_entry",
-    "has_stock_form",
-    "joined_columns",
-    "live_model",
-    "numbered_columns",
-    "position_ranks",
-    "stock_model",
-    "table_arrays",
-    "tables_of",
-    "without_normals",
-]
-
 
 #: Arrays that are columns: players have them as morph targets.
 COLUMNS = ("basis", "normal_basis")

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from osteon.core.character import Arrays, Character, Deformer, Displacement, Skin
 from osteon.deform.registry import restore_deformer, restore_displacement
 
-__all__ = ["PLAIN_KINDS", "family_arrays", "read_deformer", "read_displacement", "read_fallback"]
-
 #: Kinds whose arrays have no prefix.
 PLAIN_KINDS = ("linear_blend", "corrections")
 FALLBACK = "fallback"

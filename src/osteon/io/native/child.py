@@ -36,19 +36,6 @@ from numpy.typing import NDArray
 from osteon.core.errors import OsteonError
 from osteon.core.parallel import end_with, leave_no_dump, limit_memory
 
-__all__ = [
-    "IDLE",
-    "Arrays",
-    "BrokenMessage",
-    "Message",
-    "Outlet",
-    "main",
-    "read_array",
-    "read_message",
-    "serve",
-    "write_message",
-]
-
 #: Bytes that a library reads in a second at the least; text of USD comes at ten times that.
 SLOWEST = 1 << 20
 #: Seconds that imports may take, and that a process waits for another question.

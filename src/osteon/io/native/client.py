@@ -33,12 +33,9 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io.archives.archive import HeldArrays
 from osteon.io.formats.options import ReadRequest
-from osteon.io.load.limits import LARGEST_RATIO, MEMORY, Claims
-from osteon.io.load.source import Source
+from osteon.io.load.source import LARGEST_RATIO, MEMORY, Claims, Source
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 from osteon.io.native.child import IDLE, Arrays, BrokenMessage, Message, read_array, read_message
-
-__all__ = ["Answer", "FrameRoom", "NativeChild", "NativeTask", "Process", "ask_native", "ask_sequence", "pack_sequence"]
 
 #: Bytes that a library may take for a file of any size, and for each core: its threads reserve what they never use.
 LEAST_MEMORY, CORE_MEMORY = 4 << 30, 128 << 20

@@ -20,8 +20,6 @@ from osteon.core.transforms import rotation_from_axis_angle
 from osteon.io.load.source import quote
 from osteon.io.skeletons.parsing import LARGEST, JsonValue, nearest_of
 
-__all__ = ["BONE_POSE_KEYS", "BonePose", "SkeletonNames", "read_axis", "read_bone_pose", "read_turns", "read_twist"]
-
 BONE_POSE_KEYS = ("joints", "rotate", "translate", "bones")
 
 

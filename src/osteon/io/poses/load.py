@@ -27,8 +27,6 @@ from osteon.io.skeletons.parsing import LARGEST, nearest_of, read_json
 from osteon.io.skeletons.rig import RigMotion, follow_ends, match_rig
 from osteon.io.skeletons.skeleton_json import holds_skeleton, skeleton_of_json
 
-__all__ = ["POSE_SUFFIXES", "join_tracks", "joints_of_pose", "load_poses", "read_rig_poses"]
-
 POSE_SUFFIXES = (*TEXT_FORMATS, *RIG_SUFFIXES)
 
 

@@ -26,19 +26,6 @@ from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.save.atomic import atomic_file
 from osteon.io.skeletons.parsing import JsonValue, Point, nearest_of
 
-__all__ = [
-    "LinePose",
-    "axis_and_degrees",
-    "define_lines",
-    "line_track",
-    "pin_track",
-    "poses_as_json",
-    "read_line_poses",
-    "read_pins",
-    "read_pose_json",
-    "save_poses",
-]
-
 POSE_KEYS = (*BONE_POSE_KEYS, "lines", "pins")
 FILE_KEYS = (GENERATOR_KEY, "fps", "name", "poses", "lines")
 

@@ -29,19 +29,6 @@ from osteon.io.skeletons.files import load_skeleton
 from osteon.io.skeletons.parsing import JsonValue, nearest_of, read_json
 from osteon.io.skeletons.skeleton_json import skeleton_json_text, skeleton_of_json
 
-__all__ = [
-    "LIMITS_KEY",
-    "LIST_NAME",
-    "ListedPose",
-    "PoseKind",
-    "PoseList",
-    "limits_as_json",
-    "load_limits",
-    "pose_list_text",
-    "read_limits",
-    "read_pose_list",
-]
-
 # Joint limits: {"limits": {"knee": {"axis": [1, 0, 0], "degrees": [-5, 80]},
 #                        "hip": [{"name": "bend", "axis": [1, 0, 0], "degrees": [-20, 70]}, {"axis": "hip-knee", …}]}}
 

@@ -19,22 +19,18 @@ from typing import get_args
 import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32, checked
-from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.kinematics import pose_joints
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, Mesh
 from osteon.core.progress import Progress, report_progress
-from osteon.core.quaternions import quaternions_from_matrices
 from osteon.core.sticks import StickSkeleton
-from osteon.core.transforms import nearest_rotation
+from osteon.core.transforms import nearest_rotation, quaternions_from_matrices
 from osteon.io.formats.format_types import FrameWriter
 from osteon.io.load.sequences import load_sequence, read_mesh_file, read_next_file
 from osteon.io.load.source import PathLike, Source, numbered
 from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseKind, PoseList, pose_list_text, read_pose_list
 from osteon.io.save.atomic import atomic_folder, check_folder
 from osteon.io.save.sequences import frame_writer
-
-__all__ = ["PoseSet", "load_pose_set", "mesh_files", "pose_writer", "save_pose_set"]
 
 #: How far a turn may be from a rotation, in any entry of its matrix.
 OFF_ROTATION = 1e-6

@@ -29,21 +29,6 @@ from pathlib import Path
 from osteon.core.errors import FileFormatError, OsteonError
 from osteon.io.load.source import PathLike
 
-__all__ = [
-    "OutputBatch",
-    "atomic_file",
-    "atomic_folder",
-    "check_folder",
-    "check_output",
-    "is_temporary",
-    "named_path",
-    "output_batch",
-    "remove_leftovers",
-    "scratch_folder",
-    "signals_delayed",
-    "written_path",
-]
-
 Check = Callable[[Path], None]
 
 #: Host, boot, process, start time, kind ("old": the name that a replaced folder has for a moment), digits, output.

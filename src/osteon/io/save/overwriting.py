@@ -20,15 +20,6 @@ from osteon.io.formats.format_types import SequenceFormat
 from osteon.io.formats.registry import FORMATS, MODEL_FORMATS, mesh_suffixes, writable_suffixes
 from osteon.io.save.atomic import is_temporary
 
-__all__ = [
-    "Output",
-    "OverwriteGuard",
-    "input_files",
-    "same_place",
-    "why_unclear",
-    "why_unwritable",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Output:

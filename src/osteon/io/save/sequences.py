@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.arrays import Float32, FloatArray, Int32
-from osteon.core.asset import Asset
 from osteon.core.errors import FileFormatError, OptionError
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
@@ -28,16 +28,6 @@ from osteon.io.load.origin import check_not_source
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file, atomic_folder, check_folder, check_output, output_batch
 from osteon.io.save.overwriting import same_place
-
-__all__ = [
-    "check_sequence_output",
-    "frame_writer",
-    "frames_folder",
-    "played_sequence",
-    "save_played",
-    "save_sequence",
-    "write_sequence",
-]
 
 BARE = Asset()
 _COUNTER = re.compile(r"#+|%0?(\d*)d")

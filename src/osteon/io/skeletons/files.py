@@ -33,18 +33,6 @@ from osteon.io.skeletons.rig import Flesh, Rig, RigMotion, complete_rig, end_all
 from osteon.io.skeletons.skeleton_json import SKELETON_JSON
 from osteon.io.skeletons.text import SKEL, TGF
 
-__all__ = [
-    "RIG_SUFFIXES",
-    "SKELETON_SUFFIXES",
-    "TEXT_FORMATS",
-    "load_skeleton",
-    "read_rig",
-    "read_rig_motions",
-    "save_skeleton",
-    "sticks_of_model",
-    "tips_of_joints",
-]
-
 RIG_SUFFIXES = (*GLTF_SUFFIXES, *(suffix for suffix in MODEL_FORMATS.own if suffix not in GLTF_SUFFIXES))
 _TEXTS: tuple[SkeletonFormat, ...] = (
     TGF,

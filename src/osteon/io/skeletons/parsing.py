@@ -13,8 +13,6 @@ from typing import Any
 from osteon.core.errors import FileFormatError
 from osteon.io.load.source import Source, quote
 
-__all__ = ["LARGEST", "JsonValue", "Line", "Point", "as_number", "nearest_of", "read_json", "read_lines", "read_text"]
-
 Point = tuple[float, float, float]
 
 

@@ -22,19 +22,6 @@ from osteon.core.sticks import StickSkeleton
 from osteon.io.load.source import Source, numbered, quote
 from osteon.io.skeletons.parsing import LARGEST, nearest_of
 
-__all__ = [
-    "END",
-    "Flesh",
-    "Rig",
-    "RigMotion",
-    "complete_rig",
-    "end_all",
-    "follow_ends",
-    "match_rig",
-    "printable_names",
-    "sticks_of_rig",
-]
-
 #: Joints closer than this part of the rig's extent are in one place: bind matrices are float32.
 SAME_PLACE = 1e-5
 

@@ -17,8 +17,6 @@ from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.skeletons.parsing import JsonValue, nearest_of, read_json
 from osteon.io.skeletons.text import FileBone, FileJoint, build_skeleton, check_ancestors
 
-__all__ = ["SKELETON_JSON", "holds_skeleton", "read_skeleton_json", "skeleton_json_text", "skeleton_of_json"]
-
 KEYS = (GENERATOR_KEY, "joints", "bones", "parents", "root")
 #: Keys that only poses have.
 POSE_KEYS = ("rotate", "translate", "poses", "lines", "pins", "fps")

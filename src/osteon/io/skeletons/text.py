@@ -14,20 +14,6 @@ from osteon.io.formats.format_types import SkeletonFormat
 from osteon.io.load.source import Source, numbered, quote
 from osteon.io.skeletons.parsing import LARGEST, Line, as_number, nearest_of, read_lines
 
-__all__ = [
-    "SKEL",
-    "TGF",
-    "FileBone",
-    "FileJoint",
-    "build_skeleton",
-    "check_ancestors",
-    "check_joints",
-    "read_skel",
-    "read_tgf",
-    "skel_text",
-    "tgf_text",
-]
-
 
 class FileJoint(NamedTuple):
     """A joint, and where it is in the file."""

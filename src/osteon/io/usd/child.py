@@ -13,8 +13,6 @@ from osteon.io.usd.read.model import read_stage_model, stage_holds_model
 from osteon.io.usd.read.sequence import send_stage_frames
 from osteon.io.usd.stage import load_pxr
 
-__all__ = ["answer", "prepare"]
-
 
 def prepare() -> None:
     """Load the library, before the limits of time and memory apply."""

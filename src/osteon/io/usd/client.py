@@ -15,8 +15,6 @@ from osteon.io.metadata.asset import damage_named
 from osteon.io.native.client import NativeTask, ask_native, ask_sequence
 from osteon.io.usd.stage import check_head
 
-__all__ = ["holds_usd_model", "read_usd", "read_usd_model"]
-
 USD_TASK = NativeTask("USD", "osteon.io.usd.child")
 
 

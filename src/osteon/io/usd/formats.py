@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from osteon.io.formats.format_types import Extra, LazyFunction, ModelFormat, SequenceFormat
 
-__all__ = ["USD", "USD_MODELS"]
-
 _NAMES = {".usda": "USD text", ".usdc": "binary USD", ".usdz": "USD package", ".usd": "USD"}
 
 _PACKAGE = Extra("pxr", "usd")

@@ -25,14 +25,18 @@ from osteon.core.animation import bone_type_of
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError
 from osteon.core.kinematics import parents_first, world_from_local
+from osteon.core.mesh import scale_of_bones
 from osteon.core.model import SkinnedModel
-from osteon.core.play_scale import scale_of_bones
-from osteon.core.quaternions import keep_hemisphere, matrices_from_quaternions, quaternions_from_matrices
-from osteon.core.transforms import compose, identity, invert, nearest_rotation
+from osteon.core.transforms import (
+    compose,
+    identity,
+    invert,
+    keep_hemisphere,
+    matrices_from_quaternions,
+    nearest_rotation,
+    quaternions_from_matrices,
+)
 from osteon.io.two_nodes import NodeTracks, orient_joints, split_transforms
-
-__all__ = ["FINE", "JointTracks", "build_joints", "distinct_identifiers", "join_bones", "joint_influences"]
-
 
 #: The fraction of a bone's weight that its fine joint has.
 FINE = 2.0**-10

@@ -14,30 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import Clip, bone_type_of
-from osteon.core.asset import Asset, Image, TextureRole
 from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import Asset, Image, TextureRole
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.registry import restore_deformer
 from osteon.io.metadata.asset import pack_clips, pack_materials, unpack_clips, unpack_materials
 from osteon.io.usd.joints import JointTracks, distinct_identifiers
-
-__all__ = [
-    "CLASSIC",
-    "METADATA_KEY",
-    "MISFITS",
-    "SKINNING_METHODS",
-    "as_bound",
-    "clips_of_metadata",
-    "pack_metadata",
-    "read_metadata",
-    "read_stored_arrays",
-    "restore_asset",
-    "store_arrays",
-    "write_metadata",
-]
-
 
 METADATA_KEY = "osteon"
 VERSION = 1

@@ -24,23 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.asset import Asset, Image
+from osteon.core.mesh import Asset, Image
 from osteon.io.formats.format_types import load_extra
 from osteon.io.load.source import Source, inside, quote
 from osteon.io.meshes.mtl import picture_name
 from osteon.io.native.child import Outlet
 from osteon.io.save.atomic import atomic_file, named_path, scratch_folder, written_path
-
-__all__ = [
-    "PACKAGE",
-    "check_head",
-    "load_pxr",
-    "open_stage",
-    "picture_names",
-    "save_stage",
-    "write_pictures",
-]
-
 
 MODULES = ("Ar", "Gf", "Kind", "Sdf", "Tf", "Usd", "UsdGeom", "UsdShade", "UsdSkel", "UsdUtils", "Vt")
 MAGIC = {b"#usda": "text", b"#sdf ": "text", b"PXR-USDC": "binary", b"PK\x03\x04": "package"}

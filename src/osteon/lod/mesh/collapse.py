@@ -17,8 +17,6 @@ from osteon.lod.mesh.edge_checks import KEEP_SECOND, REFUSED, flips_triangle, ke
 from osteon.lod.mesh.placement import place_edge, pose_best
 from osteon.lod.mesh.surface import History, Records, Surface, Workspace, surface_kernel
 
-__all__ = ["collapse_edges", "pick_edge", "push_edge", "remove_stale"]
-
 #: Cost of a squared distance that is cut off, relative to one to a plane.
 CUT = 4.0
 

@@ -16,22 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, FloatArray, Int32, Int64, IntArray
-from osteon.core.asset import Asset
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, Mesh
 from osteon.core.topology import weld_points
-
-__all__ = [
-    "BORDER",
-    "MANY",
-    "PLAIN",
-    "SEAM",
-    "Corners",
-    "corners_of",
-    "edge_kinds",
-    "edges_of",
-    "following",
-    "weld_moving",
-]
 
 #: Vertices coincide in a pose up to this distance, relative to the diagonal.
 TOGETHER = 1e-5

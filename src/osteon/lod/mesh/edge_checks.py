@@ -31,8 +31,6 @@ import numpy as np
 from osteon.core.kernels import Point, cross, dot, inlined, minus
 from osteon.lod.mesh.surface import MAX_PAIRS, Surface, Workspace, surface_kernel
 
-__all__ = ["FREE", "KEEP_FIRST", "KEEP_SECOND", "REFUSED", "flips_triangle", "keeps_topology", "match_wedges"]
-
 #: What may become of an edge: nothing, a point anywhere, or one of its ends with the other merged into it.
 REFUSED, FREE, KEEP_FIRST, KEEP_SECOND = 0, 1, 2, 3
 #: Kinds of edges: of one triangle, of two that look alike, of two that do not, of more.

@@ -20,8 +20,6 @@ from osteon.core.topology import triangle_neighbors
 from osteon.lod.mesh.corners import following
 from osteon.lod.mesh.level_shape import closest_shares, faces_away, triangle_normals
 
-__all__ = ["Samples", "better_diagonals"]
-
 #: Least gain of a flip, relative to the distances around it.
 WORTH_IT = 0.03
 #: Least cosine between normals of the new triangles and the mean of the old ones.

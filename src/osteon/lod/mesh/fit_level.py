@@ -44,8 +44,6 @@ from osteon.lod.mesh.level_shape import LevelShape, Orientation, SourceShape, ba
 from osteon.lod.mesh.poses import apply_matrices
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
 
-__all__ = ["fit_level"]
-
 #: Rounds of places and weights, and those after which edges are flipped.
 ROUNDS, FLIPPED_AFTER = 6, (1, 3)
 #: Weight of all points of the level, relative to all vertices of the source.

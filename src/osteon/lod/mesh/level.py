@@ -14,9 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32, IntArray
-from osteon.core.asset import Asset, CornerNormals
 from osteon.core.character import Deformer, Displacement, Skin
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, CornerNormals, Mesh
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
@@ -24,8 +23,6 @@ from osteon.lod.mesh.level_shape import LevelShape, OnSource, closest_of_own, mi
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
 from osteon.lod.mesh.surface import point_influences
-
-__all__ = ["LevelDraft", "Ownership", "level_asset", "numbers"]
 
 
 @dataclass(frozen=True, slots=True)

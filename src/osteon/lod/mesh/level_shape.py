@@ -19,19 +19,6 @@ from osteon.core.normals import vertex_normals
 from osteon.lod.mesh.poses import apply_matrices
 from osteon.measure.closest_point import SurfaceBoxes
 
-__all__ = [
-    "LevelShape",
-    "OnSource",
-    "Orientation",
-    "SourceShape",
-    "barycentric",
-    "closest_of_own",
-    "closest_shares",
-    "faces_away",
-    "mix_skin",
-    "triangle_normals",
-]
-
 #: Rows of weights per block.
 BLOCK = 4096
 

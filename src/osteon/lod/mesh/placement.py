@@ -32,8 +32,6 @@ import numpy as np
 from osteon.lod.mesh.edge_checks import FREE, KEEP_FIRST, KEEP_SECOND, REFUSED, match_wedges
 from osteon.lod.mesh.surface import Record, Surface, Workspace, surface_kernel
 
-__all__ = ["place_edge", "pose_best"]
-
 #: Number of mixtures of two points that are tried.
 TRIED = 5
 #: Weight of the pull towards the mean of all merged points, relative to planes. It decides where planes leave the

@@ -28,15 +28,12 @@ import numpy as np
 from osteon.core.arrays import Float64, FloatArray, Int32
 from osteon.core.character import Character, Deformer, Displacement
 from osteon.core.errors import GeometryError
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Mesh, scale_of_bones
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import single_threaded_blas
-from osteon.core.play_scale import scale_of_bones
 from osteon.core.transforms import identity
 from osteon.deform.pose import blends_of, pose_frames
 from osteon.fit.poses import SAME_POSE, PoseDistances, sampled_vertices
-
-__all__ = ["Poses", "choose_frames"]
 
 #: Frames of an animation that are used at most; of longer ones, every n-th.
 FRAMES = 2048

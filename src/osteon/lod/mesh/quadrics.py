@@ -31,10 +31,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from osteon.core.arrays import Float64, Int32
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.lod.mesh.corners import BORDER, SEAM, Corners, following
-
-__all__ = ["attribute_quadrics", "plane_quadrics", "point_normals", "point_spread"]
 
 #: How much an edge of a border or a seam counts, of a triangle of the same size.
 EDGE_WEIGHTS = {BORDER: 2.0, SEAM: 0.5}

@@ -24,8 +24,6 @@ from osteon.lod.mesh.corners import Corners, edges_of
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.surface import History, Records, Surface, make_history, make_surface, make_workspace
 
-__all__ = ["CollapseSequence", "Cut", "collapse_model"]
-
 Array = TypeVar("Array", bound=NDArray[Any])
 
 #: Steps between two reports of progress.

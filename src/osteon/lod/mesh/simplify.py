@@ -43,8 +43,6 @@ from osteon.lod.mesh.sequence import CollapseSequence, collapse_model
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, first_triangles
 from osteon.measure.distortion import Worst
 
-__all__ = ["LevelError", "MeshLevel", "MeshLevels", "SimplifyOptions", "measure_level", "simplify_model"]
-
 
 @dataclass(frozen=True, slots=True)
 class SimplifyOptions:

@@ -18,29 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Bool, Float64, Int32
-from osteon.core.asset import Asset
 from osteon.core.kernels import Function, compiled_by
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.topology import shells
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import BORDER, Corners, edge_kinds, following
 from osteon.lod.mesh.poses import Poses, apply_matrices
 from osteon.lod.mesh.quadrics import attribute_quadrics, plane_quadrics, point_normals, point_spread
-
-__all__ = [
-    "INFLUENCE",
-    "MAX_PAIRS",
-    "History",
-    "Influences",
-    "Records",
-    "Surface",
-    "Workspace",
-    "make_history",
-    "make_surface",
-    "make_workspace",
-    "point_influences",
-    "surface_kernel",
-]
 
 Records = NDArray[Any]  # an array of the records below
 Record = Any  # one of them, as kernels see it

@@ -33,8 +33,6 @@ from osteon.lod.progressive_skin import BlendOrder, blend_shares
 from osteon.lod.search.pair_moments import motion_grams
 from osteon.lod.search.skin_motion import SkinMotion
 
-__all__ = ["fit_blends", "slot_grams"]
-
 #: Number of slots for which all orders are tried.
 TRIED = 4
 #: Vertices per block.

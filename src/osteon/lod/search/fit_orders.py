@@ -43,17 +43,6 @@ from osteon.lod.search.merge_search import (
 from osteon.lod.search.pair_moments import error_of_matrices, frame_factor, motion_grams, pair_moments
 from osteon.lod.search.skin_motion import SkinMotion
 
-__all__ = [
-    "FrameRun",
-    "errors_of_order",
-    "fit_order",
-    "fit_orders",
-    "in_units",
-    "left_out",
-    "mean_transform",
-    "runs_of",
-]
-
 #: Relative and absolute tolerance of equal errors, the latter relative to the worst error: float32 rounds offsets.
 EQUAL, NOTHING = 1e-4, 1e-9
 

@@ -31,8 +31,6 @@ from osteon.core.transforms import identity
 from osteon.lod.search.merge_search import MergeProblem
 from osteon.lod.search.pair_moments import offset_costs
 
-__all__ = ["FollowState", "search_forward", "start_following"]
-
 
 @dataclass(slots=True)
 class FollowState:

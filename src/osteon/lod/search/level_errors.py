@@ -41,16 +41,6 @@ from osteon.lod.search.fit_orders import FrameRun, in_units, left_out, runs_of
 from osteon.lod.search.pair_moments import frame_factor, rows_of, stacked_holds
 from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
 
-__all__ = [
-    "BlendMoments",
-    "SkinErrors",
-    "blend_moments",
-    "fit_curve",
-    "level_errors",
-    "skin_errors",
-    "vertex_operations",
-]
-
 #: Operations per vertex with 1 to 4 blends (table 2); every further blend costs as much as the fourth.
 OPERATIONS = (20.0, 35.0, 43.0, 50.0)
 

@@ -46,8 +46,6 @@ from osteon.core.transforms import compose, invert
 from osteon.lod.bone_order import count_of_part
 from osteon.lod.search.pair_moments import fit_offsets, offset_costs, steepness
 
-__all__ = ["BAKED_PARTS", "Follow", "MergeProblem", "MergeState", "order_of", "search_backward", "start_merging"]
-
 
 @dataclass(frozen=True)
 class MergeProblem:

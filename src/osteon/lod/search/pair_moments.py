@@ -49,19 +49,6 @@ from osteon.core.kernels import kernel
 from osteon.core.transforms import identity
 from osteon.fit.skin.procrustes import rotation_to
 
-__all__ = [
-    "by_pairs",
-    "error_of_matrices",
-    "fit_offsets",
-    "frame_factor",
-    "motion_grams",
-    "offset_costs",
-    "pair_moments",
-    "rows_of",
-    "stacked_holds",
-    "steepness",
-]
-
 
 def pair_moments(owners: Int64, holds: Float64, n_bones: int) -> Float64:
     """(n,n,4,4) A of all pairs, from the bone (v,k) and z (v,k,4) of every slot."""

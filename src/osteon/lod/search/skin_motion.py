@@ -23,12 +23,10 @@ from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Float64, Int32, Int64
 from osteon.core.character import Skeleton, Skin
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import scale_of_bones
 from osteon.core.model import SkinnedModel
-from osteon.core.play_scale import scale_of_bones
 from osteon.core.transforms import apply, compose, identity, invert
 from osteon.lod.level_player import rest_pivots
-
-__all__ = ["SkinMotion", "read_skin_motion"]
 
 #: Kinds of deformers whose slots hold a bone and a weight only.
 FAMILIES = ("linear_blend", "dual_quaternion")

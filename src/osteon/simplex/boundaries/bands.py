@@ -27,18 +27,6 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, dijk
 from osteon.core.arrays import Float64, Int32
 from osteon.core.topology import degenerate_triangles, weld_points
 
-__all__ = [
-    "Band",
-    "DualGraph",
-    "Subgraph",
-    "border_curves",
-    "count_pieces",
-    "find_band",
-    "graph_pieces",
-    "minimum_cut",
-    "nearest_labels",
-]
-
 #: A turn of less than this is rounding, 1 - cos of 0.1 degree.
 FLAT = 1.5e-6
 

@@ -27,18 +27,6 @@ from osteon.core.kernels import Int64, exact, inlined, lean
 from osteon.simplex.segmentation.effective_distance import ON_PLANE, Field, better, compare_bones, find_feet, line_to
 from osteon.simplex.segmentation.tree import Ends, SurfaceTree, aim, count_crossings, crossings_in_leaf, invert
 
-__all__ = [
-    "BLOCK",
-    "EightWayTree",
-    "Search",
-    "collapse_tree",
-    "compare_block",
-    "compare_blocks",
-    "gather_leaves",
-    "make_room",
-    "make_search",
-]
-
 WIDTH = 8
 #: More than rounding to float32 moves a box or a line in a mesh of size 1.
 ROUNDED = 1e-6

@@ -61,18 +61,6 @@ from osteon.core.kernels import Int64, Point, exact, inlined, lean
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.segmentation.tree import ALL, Ends, SurfaceTree, count_crossings
 
-__all__ = [
-    "Field",
-    "Ranges",
-    "compare_all",
-    "compare_bones",
-    "find_foot",
-    "find_ranges",
-    "find_seen",
-    "measure_pairs",
-    "nearest_foot",
-]
-
 #: Bones that meet at a smaller angle (1 - cosine) are folded onto each other.
 FOLDED = 1e-8
 #: A point this far (over the size of the mesh) on the wrong side still lies on the plane.

@@ -32,8 +32,6 @@ from osteon.core.kernels import kernel_as_met
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.segmentation.tree import SurfaceTree, crossings_between
 
-__all__ = ["Solid", "extend_free_ends", "reach_over_caps"]
-
 MARGIN = 1e-3  # of the size of the mesh: how far outside an end is put
 STEPS = 32  # places looked at on the way out through a hole
 

@@ -30,8 +30,6 @@ from osteon.core.sticks import project_on_segments
 from osteon.simplex.segmentation.effective_distance import Field, find_foot, line_to, nearest_foot
 from osteon.simplex.segmentation.tree import ALL, count_crossings
 
-__all__ = ["Bools", "assign_components", "edge_lengths", "follow_paths", "in_range", "measure_line"]
-
 Bools = NDArray[np.bool_]
 
 

@@ -41,8 +41,6 @@ from osteon.core.sticks import StickSkeleton
 from osteon.simplex.segmentation.blocks import BLOCK, EightWayTree, Room, collapse_tree, compare_block, make_room
 from osteon.simplex.segmentation.effective_distance import Field
 
-__all__ = ["bone_neighbors", "traverse"]
-
 
 class _State(NamedTuple):
     """What triangles (t) and blocks (n) know; sets of bones hold 64 to a word."""

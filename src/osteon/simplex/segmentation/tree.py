@@ -35,18 +35,6 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.box_tree import build_boxes
 from osteon.core.kernels import Point, inlined, lean
 
-__all__ = [
-    "Ends",
-    "Line",
-    "SurfaceTree",
-    "aim",
-    "build_tree",
-    "count_crossings",
-    "crossings_between",
-    "crossings_in_leaf",
-    "invert",
-]
-
 #: Both ends of a line: x y z x y z.
 Ends = tuple[float, float, float, float, float, float]
 #: What `aim` makes of a line.

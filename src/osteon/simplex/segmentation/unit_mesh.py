@@ -21,8 +21,6 @@ from osteon.core.sticks import StickSkeleton
 from osteon.core.topology import bounding_diagonal, is_flat, triangle_areas, triangle_neighbors, weld_points
 from osteon.simplex.segmentation.tree import SurfaceTree, build_tree
 
-__all__ = ["UnitMesh", "connect_triangles", "join_islands", "make_unit_mesh"]
-
 
 @dataclass(frozen=True, slots=True)
 class UnitMesh:

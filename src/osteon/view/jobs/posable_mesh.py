@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32, Int64
-from osteon.core.asset import Asset
 from osteon.core.errors import GeometryError, OsteonError
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.options import change_options
 from osteon.core.pose_track import ControlLine, LineTrack, PinTrack, PoseTrack
@@ -32,7 +32,6 @@ from osteon.view.pack.schema import read_arrays
 if TYPE_CHECKING:
     from osteon.simplex.poser import Poser
 
-__all__ = ["OwnSkin", "PosableMesh", "PoseFiles", "check_place", "own_skin", "posable_mesh", "truncate_track"]
 
 #: Number of meshes that stay prepared, for several tabs.
 KEPT = 2

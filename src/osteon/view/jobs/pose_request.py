@@ -18,9 +18,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.pose_track import ControlLine, Domain, LineTrack, PinTrack, PoseTrack
-from osteon.core.quaternions import matrices_from_quaternions
-
-__all__ = ["MEASURES", "METHODS", "PoseRequest", "pose_request"]
+from osteon.core.transforms import matrices_from_quaternions
 
 METHODS = ("skin", "simplex", "ssd")
 MEASURES = ("area", "angle", "strain")

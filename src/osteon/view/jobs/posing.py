@@ -30,7 +30,6 @@ from osteon.view.pack.schema import OUTLIER, pack_pieces
 if TYPE_CHECKING:  # imports numba
     from osteon.simplex.poser import Poser
 
-__all__ = ["PoseTask", "check_skeleton", "pose_json", "pose_mesh", "save_mesh", "save_pose", "start_posing"]
 
 #: Build name of poses that only use the skin of the model.
 NO_SEGMENTS = "skin"

@@ -30,22 +30,7 @@ from osteon.core.errors import OsteonError
 from osteon.core.parallel import end_group, end_with, leave_no_dump
 from osteon.core.progress import Progress, ProgressEvent
 from osteon.core.skin_options import SkinOptions
-from osteon.io.load.limits import LARGEST_RATIO, MEMORY
-
-__all__ = [
-    "MAX_MESSAGE",
-    "Command",
-    "Limits",
-    "Task",
-    "cluster_source",
-    "confine",
-    "fit_source",
-    "limited_memory",
-    "open_files",
-    "reading_limits",
-    "save_as",
-    "work",
-]
+from osteon.io.load.source import LARGEST_RATIO, MEMORY
 
 #: Seconds between two messages of progress within one stage.
 PROGRESS_INTERVAL = 0.05

@@ -19,8 +19,6 @@ from osteon.core.parallel import end_group
 from osteon.view.jobs.tasks import MAX_MESSAGE, Limits, Task, work
 from osteon.view.server.cleanup_process import CleanupProcess
 
-__all__ = ["PageJob", "TaskError", "Worker", "WorkerBroke", "WorkerEnded"]
-
 #: Seconds that a worker may take to exit by itself.
 PATIENCE = 2.0
 #: Limits of tasks that a person watches.

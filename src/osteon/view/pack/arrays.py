@@ -9,34 +9,15 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Animation
 from osteon.core.arrays import Float32, Int32, Int64
-from osteon.core.asset import Asset, CornerNormals
-from osteon.core.character import Arrays, Character, Deformer, Displacement, Skin
-from osteon.core.corrections import StoredDisplacement, position_rank
+from osteon.core.character import Arrays, Character, Deformer, Displacement, Skin, StoredDisplacement, position_rank
 from osteon.core.errors import GeometryError
 from osteon.core.frames import FrameSource, each_frame, frame_source
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, CornerNormals, Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.topology import weld_points
 from osteon.io.metadata.baked import table_arrays
 from osteon.io.skeletons.files import tips_of_joints
 from osteon.view.pack.schema import OUTLIER, SLOTS
-
-__all__ = [
-    "SplitModel",
-    "asset_arrays",
-    "bone_arrays",
-    "cluster_numbers",
-    "columns_by_kind",
-    "deformer_arrays",
-    "displacement_arrays",
-    "family_arrays",
-    "joint_arrays",
-    "mesh_arrays",
-    "shader_slots",
-    "source_arrays",
-    "split_normals",
-    "used_slots",
-]
 
 #: Bytes of source frames above which they are stored as 16-bit numbers.
 SOURCE_BYTES = 256_000_000

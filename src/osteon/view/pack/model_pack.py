@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import PLAIN_PICTURES, Asset, Image
 from osteon.core.character import Arrays, Character, Skin
 from osteon.core.frames import FrameSource, frame_source
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import PLAIN_PICTURES, Asset, Image, Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.engines import played_rows, where_it_plays
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from osteon.measure.distortion import Distortion
     from osteon.measure.skin_report import SkinReport
 
-__all__ = ["NO_LEVELS", "Evidence", "level_parts", "pack_model", "pack_sequence", "write_pack"]
 
 #: Image formats that browsers decode.
 SHOWN_PICTURES = (*PLAIN_PICTURES, "image/webp", "image/avif")

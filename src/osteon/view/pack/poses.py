@@ -19,14 +19,13 @@ from osteon.core.errors import OptionError
 from osteon.core.kinematics import JointLimit
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress
-from osteon.core.quaternions import quaternions_from_matrices
+from osteon.core.transforms import quaternions_from_matrices
 from osteon.io.poses.pose_list import LIST_NAME, read_pose_list
 from osteon.io.skeletons.rig import printable_names
 
 if TYPE_CHECKING:  # imports numba
     from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 
-__all__ = ["NO_POSES", "ShownPoses", "check_use", "holds_poses", "load_poses_of", "pose_parts"]
 
 #: Header of a model without poses.
 NO_POSES: dict[str, Any] = {"poses": [], "joint_limits": []}

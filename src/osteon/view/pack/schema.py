@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from osteon.core.character import Arrays
 from osteon.core.errors import OsteonError
 
-__all__ = ["OUTLIER", "SCHEMA", "SLOTS", "VERSION", "PackError", "check_pack", "pack_pieces", "read_arrays"]
-
 SCHEMA: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 VERSION: int = SCHEMA["version"]
 #: Bone slots of a vertex in the page's shaders.

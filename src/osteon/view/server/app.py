@@ -55,8 +55,6 @@ from osteon.view.server.requests import (
 from osteon.view.server.session import Busy, Session, Unknown
 from osteon.view.server.uploads import COMPANIONS, TooManyUploads, known_suffixes, plain_name
 
-__all__ = ["SKELETON_BYTES", "fit_form", "fit_options", "view_app"]
-
 #: Bytes of an uploaded skeleton; a glTF file includes its meshes and images.
 SKELETON_BYTES = 200_000_000
 #: Bytes of a pose.

@@ -18,8 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["CleanupProcess"]
-
 #: Seconds to wait for the cleanup; a large folder takes some time.
 PATIENCE = 20.0
 

@@ -29,17 +29,6 @@ from osteon.view.server.model_files import ModelFile, NamedModels, named_after_f
 if TYPE_CHECKING:
     from osteon.lod.model_levels import ModelLevels
 
-__all__ = [
-    "Collection",
-    "Item",
-    "Peers",
-    "check_source",
-    "find_clusters",
-    "levels_of",
-    "load_shown",
-    "prepare_item",
-    "prepare_models",
-]
 
 Inputs = tuple[str, ...]
 

@@ -22,17 +22,6 @@ from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.load.inputs import natural_key
 
-__all__ = [
-    "METHOD_NAMES",
-    "ModelFile",
-    "NamedModels",
-    "find_models",
-    "method_name",
-    "named_after_file",
-    "names_sequence",
-    "target_names",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:

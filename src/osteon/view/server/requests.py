@@ -24,27 +24,6 @@ from starlette.requests import Request
 from osteon.core.errors import OptionError, OsteonError
 from osteon.view.bundle import POLICY
 
-__all__ = [
-    "BODY",
-    "HEADERS",
-    "MAX_REQUEST",
-    "App",
-    "Body",
-    "EventStream",
-    "Guard",
-    "Message",
-    "Receive",
-    "Scope",
-    "Send",
-    "TooLarge",
-    "TooSlow",
-    "body_of",
-    "guarded",
-    "read_json",
-    "while_wanted",
-    "whole_number",
-]
-
 T = TypeVar("T")
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

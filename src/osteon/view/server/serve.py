@@ -22,16 +22,6 @@ from osteon.view.server.app import view_app
 from osteon.view.server.requests import App, Guard, guarded
 from osteon.view.server.session import Session
 
-__all__ = [
-    "HOST",
-    "IdleTimeoutProtocol",
-    "PageServer",
-    "ViewServer",
-    "open_browser",
-    "open_socket",
-    "write_redirect_page",
-]
-
 HOST = "127.0.0.1"
 #: Seconds that the headers of a request may take, and that a connection may stay without a request.
 HEADERS_IN = 10.0

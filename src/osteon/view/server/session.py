@@ -23,8 +23,6 @@ from osteon.view.server.cleanup_process import CleanupProcess
 from osteon.view.server.collection import Collection, Item, Peers
 from osteon.view.server.uploads import Dropped, Uploads
 
-__all__ = ["Busy", "Session", "Unknown"]
-
 Work = Callable[[PageJob], Awaitable[dict[str, Any]]]
 
 #: Seconds after which a job is cancelled that no page has followed.

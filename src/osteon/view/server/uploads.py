@@ -20,8 +20,6 @@ from osteon.core.errors import OptionError, OsteonError
 from osteon.io import FORMATS, MODEL_FORMATS
 from osteon.view.server.requests import TooLarge
 
-__all__ = ["COMPANIONS", "UPLOAD_BYTES", "Dropped", "TooManyUploads", "Uploads", "known_suffixes", "plain_name"]
-
 #: Bytes of one upload, all its files together.
 UPLOAD_BYTES = 1_000_000_000
 #: Bytes and files of all uploads that are kept, as multiples of the limits of one upload.

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from osteon.core.animation import Animation, BoneTrack
-from osteon.core.asset import Asset, CornerNormals
 from osteon.core.character import Character
+from osteon.core.mesh import Asset, CornerNormals
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between
 from osteon.deform.eigenskin import EigenSkin

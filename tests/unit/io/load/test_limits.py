@@ -12,9 +12,8 @@ import pytest
 
 from osteon.core.errors import FileFormatError
 from osteon.io import load_sequence
-from osteon.io.load import limits
-from osteon.io.load.limits import FEW_FRAMES, LARGEST_RATIO, LARGEST_UNPACKED, MOST_FRAMES, Claims, check_frames
-from osteon.io.load.source import Source
+from osteon.io.load import source as limits
+from osteon.io.load.source import FEW_FRAMES, LARGEST_RATIO, LARGEST_UNPACKED, MOST_FRAMES, Claims, Source, check_frames
 from osteon.io.meshes.mesh import MOST_CORNERS
 
 SOURCE = Source(Path("bomb.npz"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, Mesh
 from osteon.lod.mesh.corners import BORDER, MANY, PLAIN, SEAM, corners_of, edge_kinds, edges_of, weld_moving
 from tests.small_meshes import SQUARE, TETRAHEDRON
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset
+from osteon.core.mesh import Asset
 from osteon.lod.mesh.corners import edge_kinds
 from osteon.lod.mesh.quadrics import EDGE_WEIGHTS, attribute_quadrics, plane_quadrics, point_normals, point_spread
 from tests.small_meshes import OCTAHEDRON, SQUARE, TETRAHEDRON, bending, fan, start, still

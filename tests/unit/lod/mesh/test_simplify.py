@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.core.asset import Asset, Material
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.errors import GeometryError, OptionError
+from osteon.core.mesh import Asset, Material
 from osteon.core.topology import shells
 from osteon.deform.dual_quaternion import DualQuaternion
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model

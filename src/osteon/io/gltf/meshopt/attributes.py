@@ -23,9 +23,6 @@ from numpy.typing import NDArray
 
 from osteon.core.kernels import kernel_as_met
 
-__all__ = ["decode_attributes", "encode_attributes"]
-
-
 Bytes = NDArray[np.uint8]
 
 GROUP = 16  # differences of one bit length

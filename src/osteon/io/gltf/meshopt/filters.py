@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64, FloatArray
 
-__all__ = ["FILTERS", "Packing", "apply_filter", "decode_packed", "encode_packed", "rounded"]
-
-
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[Any]
 

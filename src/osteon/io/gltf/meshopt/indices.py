@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 
 from osteon.core.kernels import kernel_as_met
 
-__all__ = ["decode_indices", "decode_triangles", "encode_indices", "encode_triangles"]
-
-
 Bytes = NDArray[np.uint8]
 IntArray = NDArray[np.int64]
 

@@ -28,9 +28,6 @@ from osteon.io.gltf.read.restored import bones_of_file, rest_of_file
 from osteon.io.gltf.read.scene import GltfScene, parents_of_joints, read_scene
 from osteon.io.load.source import as_float32
 
-__all__ = ["Character", "read_character"]
-
-
 IntArray = NDArray[np.int64]
 
 

@@ -26,9 +26,6 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.scene import GltfScene
 from osteon.io.load.source import numbered, quote
 
-__all__ = ["MatchedClips", "append_clips", "in_a_row", "match_clips"]
-
-
 #: Joints that a message lists by name.
 SHOWN = 4
 #: The fraction of a clip's joints that a character may lack.

@@ -30,9 +30,6 @@ from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document, read_address
 from osteon.io.gltf.write.buffer import BufferWriter, Use
 
-__all__ = ["PatchedDocument", "write_changes", "write_json"]
-
-
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _PLAIN = re.compile(r"[^,\]}\s]+")

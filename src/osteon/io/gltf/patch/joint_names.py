@@ -11,8 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-__all__ = ["match_joints"]
-
 
 def _as_it_is(name: str) -> str:
     return name

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64
-from osteon.core.asset import CornerNormals
-from osteon.core.character import Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skin
+from osteon.core.mesh import CornerNormals
 from osteon.core.model import SkinnedModel
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Channel
@@ -37,21 +36,6 @@ from osteon.io.gltf.read.primitives import draco_view, open_attributes
 from osteon.io.gltf.read.scene import MeshInstance
 from osteon.io.gltf.write.joints import target_names
 from osteon.io.gltf.write.mesh import StoredInfluences, store_influences
-
-__all__ = [
-    "MorphTargets",
-    "Morphs",
-    "add_targets",
-    "add_weight_keys",
-    "drop_normals",
-    "own_meshes",
-    "replace_influences",
-    "replace_normals",
-    "unpack_draco",
-    "widen_weights",
-    "write_surface",
-]
-
 
 _WIDE_KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 

@@ -19,8 +19,7 @@ import numpy as np
 from osteon.core.animation import RIGID, distinct_names
 from osteon.core.arrays import Float64, FloatArray
 from osteon.core.model import SkinnedModel
-from osteon.core.quaternions import keep_hemisphere, quaternions_from_matrices
-from osteon.core.transforms import nearest_rotation
+from osteon.core.transforms import keep_hemisphere, nearest_rotation, quaternions_from_matrices
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Channel, ChannelPath
 from osteon.io.gltf.patch.character import Character
@@ -28,22 +27,6 @@ from osteon.io.gltf.patch.document import PatchedDocument
 from osteon.io.gltf.read.nodes import Placement
 from osteon.io.gltf.write.joints import set_node_rest
 from osteon.io.two_nodes import split_scale
-
-__all__ = [
-    "ClipKeys",
-    "Helper",
-    "NodeKeys",
-    "RestNode",
-    "add_animation",
-    "add_channel",
-    "add_helpers",
-    "find_node_keys",
-    "free_clip_names",
-    "list_in_skins",
-    "place_helpers",
-    "split_matrices",
-]
-
 
 #: A translation, rotation or scale that differs from its rest value by less, relative to its size, needs no keys.
 STILL = 1e-6

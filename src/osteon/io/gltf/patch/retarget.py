@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.core.arrays import Float64
-from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices, unit_quaternions
-from osteon.core.transforms import nearest_rotation
+from osteon.core.transforms import (
+    matrices_from_quaternions,
+    nearest_rotation,
+    quaternions_from_matrices,
+    unit_quaternions,
+)
 from osteon.io.gltf.channels import Channel
 from osteon.io.gltf.read.nodes import NodeTree
-
-__all__ = ["BodyRatio", "Retarget", "compare_bodies"]
-
 
 #: Ratios that differ from one by less are one: numbers in files are rounded.
 SAME_LENGTH = 1e-3

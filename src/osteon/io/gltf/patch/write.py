@@ -46,8 +46,6 @@ from osteon.io.gltf.patch.motion import (
     place_helpers,
 )
 
-__all__ = ["append_clip_metadata", "change_metadata", "keeps_mesh", "keeps_motion", "write_on_character"]
-
 
 def keeps_mesh(character: Character, model: SkinnedModel) -> bool:
     """Whether a model has the vertices and triangles of the character, and its joints first."""

@@ -20,18 +20,6 @@ from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document
 from osteon.io.load.source import quote
 
-__all__ = [
-    "MESHOPT_EXTENSIONS",
-    "as_floats",
-    "as_indices",
-    "decode_view",
-    "read_arrays",
-    "read_floats",
-    "read_indices",
-    "read_view",
-]
-
-
 #: Two names of one codec; the later one has more features, which are accepted under both.
 MESHOPT_EXTENSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 

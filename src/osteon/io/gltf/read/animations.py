@@ -29,21 +29,7 @@ from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.nodes import NodeTree, Placement, read_nodes
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
 from osteon.io.load.clips import KEY_TOLERANCE, key_rate, select_names
-from osteon.io.load.limits import MOST_FRAMES
-from osteon.io.load.source import quote
-
-__all__ = [
-    "ClipFile",
-    "SampledClip",
-    "ScenePose",
-    "describe_clip_file",
-    "holds_gltf_clips",
-    "plan_clips",
-    "read_animations",
-    "read_clip_file",
-    "sample_blocks",
-]
-
+from osteon.io.load.source import MOST_FRAMES, quote
 
 _WIDTHS: dict[str, int] = {"translation": 3, "rotation": 4, "scale": 3, "weights": 1}
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.asset import AlphaMode, Asset, CornerNormals, Image, Material, Origin, TextureRole
 from osteon.core.errors import FileFormatError
+from osteon.core.mesh import AlphaMode, Asset, CornerNormals, Image, Material, Origin, TextureRole
 from osteon.io.gltf import TEXTURE_EXTENSIONS, JsonObject
 from osteon.io.gltf.read.accessors import read_view
 from osteon.io.gltf.read.bones import rest_placements
@@ -26,9 +26,6 @@ from osteon.io.gltf.read.document import Document, read_address
 from osteon.io.gltf.read.scene import GltfScene
 from osteon.io.load.source import as_float32, quote
 from osteon.io.meshes.mtl import picture_mime, rare_picture_mime
-
-__all__ = ["merge_instances", "read_materials", "read_uv_transform"]
-
 
 _ROLES: dict[str, TextureRole] = {
     "baseColorTexture": "base_color",

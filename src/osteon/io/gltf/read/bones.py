@@ -31,18 +31,6 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance, SkinJoints, parents_of_joints, pose_instance
 from osteon.io.load.source import as_float32
 
-__all__ = [
-    "Bones",
-    "gather_bones",
-    "gather_skeleton",
-    "gather_skin",
-    "joints_of_vertices",
-    "pick_bones",
-    "rest_placements",
-    "rest_pose",
-]
-
-
 #: Matrices of joints that differ by less than this fraction of their size agree.
 AGREEMENT = 1e-3
 #: Rounding error of float32 in a product that should be the identity.

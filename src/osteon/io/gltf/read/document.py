@@ -16,10 +16,7 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from osteon.core.errors import FileFormatError
 from osteon.io.gltf import JsonObject
-from osteon.io.load.limits import Claims, check_frames
-from osteon.io.load.source import Source, inside, quote
-
-__all__ = ["Document", "check_address", "open_document", "read_address"]
+from osteon.io.load.source import Claims, Source, check_frames, inside, quote
 
 
 def check_address(source: Source, uri: Any, what: str) -> None:

@@ -19,8 +19,6 @@ from osteon.io.gltf.read.accessors import read_view
 from osteon.io.gltf.read.document import Document
 from osteon.io.native.client import NativeTask, ask_native
 
-__all__ = ["DRACO", "DracoMesh", "read_draco"]
-
 DRACO = "KHR_draco_mesh_compression"
 
 DRACO_TASK = NativeTask("Draco", "osteon.io.gltf.read.draco_child")

@@ -14,8 +14,6 @@ import numpy as np
 
 from osteon.io.native.child import Arrays, Outlet
 
-__all__ = ["answer", "prepare"]
-
 
 def prepare() -> None:
     """Load the library, before the limits of time and memory apply."""

@@ -19,9 +19,6 @@ from osteon.io.gltf.read.accessors import read_arrays, read_indices
 from osteon.io.gltf.read.document import Document
 from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
 
-__all__ = ["Metadata", "StoredClip", "read_metadata", "read_stored_deformer", "restore_displacements"]
-
-
 VERSIONS = (1, 2)
 
 

@@ -20,8 +20,7 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack, Clip, bone_type_of
 from osteon.core.arrays import Float32, Float64
-from osteon.core.character import Character
-from osteon.core.corrections import Corrections
+from osteon.core.character import Character, Corrections
 from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels
 from osteon.core.sequence import MeshSequence
 from osteon.deform.linear_blend import linear_blend_model
@@ -44,8 +43,6 @@ from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.restored import bones_of_file, rest_of_file, restore_mesh, restore_model
 from osteon.io.gltf.read.scene import GltfScene, pose_instance, read_scene
 from osteon.io.load.source import Source
-
-__all__ = ["build_model", "holds_gltf_model", "read_gltf_levels", "read_gltf_model", "read_gltf_sequence"]
 
 
 def holds_gltf_model(path: Path) -> bool:

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
 from osteon.core.kinematics import world_from_local
-from osteon.core.quaternions import matrices_from_quaternions, quaternions_from_matrices, unit_quaternions
-from osteon.core.transforms import nearest_rotation
+from osteon.core.transforms import (
+    matrices_from_quaternions,
+    nearest_rotation,
+    quaternions_from_matrices,
+    unit_quaternions,
+)
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document
-
-__all__ = ["NodeTree", "Placement", "read_nodes", "scene_nodes"]
 
 
 @dataclass(frozen=True, slots=True)

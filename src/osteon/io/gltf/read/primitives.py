@@ -19,8 +19,6 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.draco import DRACO, DracoMesh, read_draco
 from osteon.io.load.source import quote
 
-__all__ = ["Attributes", "Geometry", "Influences", "Piece", "draco_view", "open_attributes", "read_geometry"]
-
 
 @dataclass(frozen=True, slots=True)
 class Attributes:

@@ -14,21 +14,18 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack, BoneType
 from osteon.core.arrays import Float64, FloatArray, Int32
-from osteon.core.asset import Asset, CornerNormals
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
+from osteon.core.mesh import Asset, CornerNormals
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.gltf.corner_shift import undo_corner_shift
-from osteon.io.gltf.morph_range import MorphRange, unpack_mesh
+from osteon.io.gltf.quantize import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.asset import read_materials
 from osteon.io.gltf.read.bones import Bones, pick_bones
 from osteon.io.gltf.read.metadata import Metadata, read_stored_deformer, restore_displacements
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
 from osteon.io.load.source import as_float32
-
-__all__ = ["RestoredMesh", "bones_of_file", "rest_of_file", "restore_mesh", "restore_model"]
 
 IntArray = NDArray[np.int64]
 

@@ -19,18 +19,6 @@ from osteon.io.gltf.read.document import Document
 from osteon.io.gltf.read.nodes import NodeTree, Placement, read_nodes, scene_nodes
 from osteon.io.gltf.read.primitives import Geometry, Influences, read_geometry
 
-__all__ = [
-    "GltfScene",
-    "MeshInstance",
-    "SkinJoints",
-    "parents_of_joints",
-    "place_geometries",
-    "pose_instance",
-    "read_placements",
-    "read_scene",
-]
-
-
 INSTANCING = "EXT_mesh_gpu_instancing"
 
 
@@ -233,7 +221,7 @@ def pose_instance(instance: MeshInstance, world: list[Float64], weights: Float64
 
 def _skin(shape: Float64, influences: Influences, matrices: Float64) -> Float32:
     """Linear blend skinning of (v,3) by the joints' matrices (j,3,4)."""
-    from osteon.deform.blending import apply_blends, blend_matrices  # compiled: not needed to import the formats
+    from osteon.deform.pose import apply_blends, blend_matrices  # compiled: not needed to import the formats
 
     joints = np.ascontiguousarray(influences.joints, np.int32)
     weights = np.ascontiguousarray(influences.weights, np.float32)

@@ -26,8 +26,6 @@ from osteon.io.gltf.write.reduce_keys import KeptKeys
 from osteon.io.gltf.write.rounding import Precision
 from osteon.io.two_nodes import BoolArray
 
-__all__ = ["NodeTrack", "joint_tracks", "write_animations"]
-
 #: Changes below this are float32 rounding; those of translations are relative to the size of the body.
 STILL = 3e-7
 

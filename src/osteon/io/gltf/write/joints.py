@@ -32,8 +32,7 @@ from osteon.core.character import Skeleton
 from osteon.core.errors import GeometryError
 from osteon.core.kinematics import parents_first
 from osteon.core.model import SkinnedModel
-from osteon.core.quaternions import matrices_from_quaternions
-from osteon.core.transforms import compose, identity, invert, nearest_rotation
+from osteon.core.transforms import compose, identity, invert, matrices_from_quaternions, nearest_rotation
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.channels import Channel, ChannelPath
 from osteon.io.two_nodes import (
@@ -45,23 +44,6 @@ from osteon.io.two_nodes import (
     orthogonal_columns,
     split_transforms,
 )
-
-__all__ = [
-    "ARMATURE",
-    "JointNodes",
-    "Joints",
-    "NodeNames",
-    "SkinJoints",
-    "bone_centres",
-    "build_nodes",
-    "list_joints",
-    "name_nodes",
-    "node_entries",
-    "place_joints",
-    "set_node_rest",
-    "shortest",
-    "target_names",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,12 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float64
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import SkinnedModel
-from osteon.core.quaternions import halfway_quaternions
-from osteon.core.transforms import compose
+from osteon.core.transforms import compose, halfway_quaternions
 from osteon.io.gltf.write.joints import JointNodes, Joints, build_nodes, place_joints
 from osteon.io.two_nodes import BoolArray, NodeTracks, join_transforms
-
-__all__ = ["KeyedModel", "add_between", "key_frames"]
 
 #: Vertices that stray by less than this fraction of the diagonal are ignored.
 NO_DETOUR = 1e-6

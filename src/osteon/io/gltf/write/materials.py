@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from osteon.core.asset import Image, Material, TextureRole
+from osteon.core.mesh import Image, Material, TextureRole
 from osteon.io.gltf import TEXTURE_EXTENSIONS, JsonObject
 from osteon.io.gltf.write.buffer import BufferWriter
-
-__all__ = ["UsableTextures", "plain_material", "texture_extensions", "write_materials"]
 
 _TEXTURES: dict[TextureRole, str] = {
     "base_color": "baseColorTexture",

@@ -16,31 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, Int32
-from osteon.core.asset import Asset
 from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
+from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.io.engines import engine_of
 from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.meshopt.filters import Packing
-from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, PackedMesh, pack_mesh
-from osteon.io.gltf.quantize import quantize_signed, quantize_unsigned, quantize_weights
+from osteon.io.gltf.quantize import (
+    REAL_NUMBERS,
+    Grid,
+    PackedMesh,
+    pack_mesh,
+    quantize_signed,
+    quantize_unsigned,
+    quantize_weights,
+)
 from osteon.io.gltf.write.buffer import BufferWriter
 from osteon.io.gltf.write.joints import target_names
-
-__all__ = [
-    "MOST_INFLUENCES",
-    "Group",
-    "MeshLayout",
-    "StoredInfluences",
-    "lay_out_mesh",
-    "round_weights",
-    "store_influences",
-    "vertex_tangents",
-    "write_mesh",
-]
-
 
 MOST_INFLUENCES = 8
 MOST_JOINTS = 65536

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from osteon.core.arrays import Int32
 from osteon.core.kernels import kernel_as_met
 
-__all__ = ["order_triangles", "order_vertices"]
-
 IntArray = NDArray[np.int64]
 
 CACHE = 16

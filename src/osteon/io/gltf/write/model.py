@@ -84,7 +84,7 @@ from osteon.io.formats.engine_facts import target_attributes, writes_between
 from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.corner_shift import corner_shift
-from osteon.io.gltf.morph_range import REAL_NUMBERS, Grid, PackedMesh
+from osteon.io.gltf.quantize import REAL_NUMBERS, Grid, PackedMesh
 from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, write_animations
 from osteon.io.gltf.write.buffer import MESHOPT, BufferWriter, embed_bytes, glb_bytes, write_arrays
 from osteon.io.gltf.write.joints import (
@@ -104,8 +104,6 @@ from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, store_influences
 from osteon.io.gltf.write.precision import CompactForm, compact_form
 from osteon.io.gltf.write.reduce_keys import reduce_keys
 from osteon.io.metadata.baked import column_entry, position_ranks, stock_model, tables_of, without_normals
-
-__all__ = ["write_gltf"]
 
 EXTRAS_VERSION = 2
 LOD_EXTENSION = "MSFT_lod"

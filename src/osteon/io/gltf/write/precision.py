@@ -19,21 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import FloatArray
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.model import SkinnedModel
 from osteon.io.engines import engine_of
 from osteon.io.formats.engine_facts import packs_rotations
 from osteon.io.formats.options import SaveOptions
 from osteon.io.gltf.meshopt.filters import MOST_STEPS, Packing, rounded
-from osteon.io.gltf.morph_range import tight_range
-from osteon.io.gltf.quantize import Dequantize
+from osteon.io.gltf.quantize import Dequantize, tight_range
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.mesh import MeshLayout
 from osteon.io.gltf.write.rounding import EXACT, FINE_ROTATIONS, Precision, Trial, short_rotation_joints
 from osteon.io.two_nodes import BoolArray
-
-__all__ = ["COMPRESS_ERROR", "CompactForm", "choose_precision", "compact_form"]
-
 
 TrackKind = Literal["translations", "scales", "morphs"]
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float64
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections
 from osteon.core.kinematics import depths_of, parents_first
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import apply
@@ -34,20 +34,6 @@ from osteon.io.gltf.channels import Channel, ChannelPath
 from osteon.io.gltf.write.joints import Joints
 from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.two_nodes import NodeTracks, join_transforms
-
-__all__ = [
-    "JOINT_CHANNELS",
-    "TIMES_COST",
-    "JointChannel",
-    "JointPlace",
-    "KeptKeys",
-    "Keys",
-    "MovingJoint",
-    "between_keys",
-    "reduce_keys",
-    "take_joint",
-]
-
 
 Keys = NDArray[np.int64]
 

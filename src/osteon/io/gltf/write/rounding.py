@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack
 from osteon.core.arrays import Float32, Float64, FloatArray
-from osteon.core.character import Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skin
 from osteon.core.kinematics import parents_first, world_from_local
 from osteon.core.model import SkinnedModel
-from osteon.core.quaternions import matrices_from_quaternions
-from osteon.core.transforms import compose
+from osteon.core.transforms import compose, matrices_from_quaternions
 from osteon.deform.linear_blend import LinearBlend
 from osteon.io.gltf.channels import ChannelPath
 from osteon.io.gltf.meshopt.filters import Packing, rounded
@@ -37,9 +35,6 @@ from osteon.io.gltf.write.keys_between import KeyedModel
 from osteon.io.gltf.write.mesh import round_weights
 from osteon.io.load.source import as_float32
 from osteon.io.two_nodes import BoolArray, NodeTracks, join_transforms
-
-__all__ = ["EXACT", "FINE_ROTATIONS", "Precision", "QuantizeRotations", "Trial", "short_rotation_joints"]
-
 
 #: Rotations for which 16 bits are too few, or make players differ: floats with a step of about a millionth.
 FINE_ROTATIONS = Packing("EXPONENTIAL", 20)

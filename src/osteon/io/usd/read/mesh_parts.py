@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float32, Int32
-from osteon.core.asset import Image, Material, TextureRole
+from osteon.core.mesh import Image, Material, TextureRole
 from osteon.io.load.source import Source, inside
 from osteon.io.meshes.mesh import IntArray, MeshPart, Polygons, turned_corners
 from osteon.io.meshes.mtl import picture_mime
-
-__all__ = ["read_part"]
 
 ROLES: dict[str, TextureRole] = {
     "diffuseColor": "base_color",

@@ -17,8 +17,7 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack, bone_type_of, distinct_names
 from osteon.core.arrays import Float64
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import compose, identity, invert
 from osteon.deform.linear_blend import linear_blend_model
@@ -31,8 +30,6 @@ from osteon.io.usd.read.restored import is_written_by_osteon, restore_model
 from osteon.io.usd.read.sequence import plan_clips, planned_codes
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix, read_meshes, sample_codes, skinned_prims
 from osteon.io.usd.stage import open_stage
-
-__all__ = ["read_stage_model", "stage_holds_model"]
 
 
 def stage_holds_model(path: Path, outlet: Outlet) -> bool:

@@ -8,8 +8,7 @@ import numpy as np
 
 from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float32, Float64
-from osteon.core.character import Skeleton, Skin
-from osteon.core.corrections import Corrections
+from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.registry import restore_deformer
@@ -19,8 +18,6 @@ from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
 from osteon.io.usd.joints import JointTracks, join_bones
 from osteon.io.usd.metadata import as_bound, read_stored_arrays, restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix
-
-__all__ = ["is_written_by_osteon", "restore_model"]
 
 
 def is_written_by_osteon(shown: list[ShownMesh], metadata: dict[str, Any]) -> bool:

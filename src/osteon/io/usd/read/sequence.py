@@ -18,15 +18,12 @@ from osteon.core.arrays import Float32, Float64
 from osteon.core.mesh import Mesh
 from osteon.io.formats.options import LoadOptions
 from osteon.io.load.clips import frame_times, select_names
-from osteon.io.load.limits import MOST_FRAMES, check_frames
-from osteon.io.load.source import Source
+from osteon.io.load.source import MOST_FRAMES, Source, check_frames
 from osteon.io.meshes.mesh import merge_mesh_parts
 from osteon.io.native.child import Outlet
 from osteon.io.usd.metadata import MISFITS, clips_of_metadata, read_metadata, restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, read_meshes, sample_codes
 from osteon.io.usd.stage import open_stage
-
-__all__ = ["PlannedClip", "plan_clips", "planned_codes", "send_stage_frames"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from osteon.io.load.source import Source, numbered
 from osteon.io.meshes.mesh import MeshPart
 from osteon.io.usd.read.mesh_parts import read_part
 
-__all__ = ["Shapes", "ShownMesh", "column_matrix", "read_meshes", "sample_codes", "skinned_prims"]
-
 
 @dataclass(frozen=True, slots=True)
 class Shapes:

@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32
-from osteon.core.asset import Asset, CornerNormals, Image, Material
-from osteon.core.mesh import Mesh
+from osteon.core.mesh import Asset, CornerNormals, Image, Material, Mesh
 from osteon.io.meshes.mesh import join_polygons, single_normals
 from osteon.io.usd.joints import distinct_identifiers
-
-__all__ = ["NormalLayout", "define_materials", "define_mesh", "extent_of", "normal_layout", "set_samples", "vectors"]
 
 #: The inputs of the surface that a texture is connected to, and the channels that it uses.
 TEXTURE_INPUTS = {

@@ -20,8 +20,6 @@ from osteon.io.usd.metadata import CLASSIC, SKINNING_METHODS, pack_metadata, sto
 from osteon.io.usd.stage import load_pxr, picture_names, save_stage
 from osteon.io.usd.write.mesh import define_materials, define_mesh, extent_of, normal_layout, set_samples, vectors
 
-__all__ = ["write_usd", "write_usd_sequence"]
-
 BLOCK = 64  # frames that are posed at once for their extents
 
 
