@@ -34,8 +34,8 @@ from osteon.fit.clustering.core_bones import mean_rotations, triangle_rotations
 from osteon.fit.clustering.mean_shift import (
     SCALE,
     Bytes,
-    feature_distance,
     climb_all,
+    feature_distance,
     join_modes,
     nearest_mode,
     to_bytes,
