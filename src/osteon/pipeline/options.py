@@ -16,7 +16,7 @@ from osteon.io.engines import EngineName, engine_of
 
 
 def _parse_poses(text: str) -> str:
-    """Frame numbers with commas, as they are; refuses other text."""
+    """Check that a text is a list of frame numbers with commas; returns it unchanged."""
     _numbers(text)
     return text
 

@@ -202,8 +202,8 @@ def test_poses_of_other_meshes_and_joints_are_named(run, poses, tmp_path):
         path.write_text(f"{first}\nv nan {rest.split(' ', 1)[1]}")
 
     assert "pose2" in spoiled("vertices", other_vertices)
-    assert "its joints are turned as in pose" in spoiled("equal", equal)
-    assert "no joint turns" in spoiled("still", still)
+    assert "its joints are rotated as in pose" in spoiled("equal", equal)
+    assert "no joint rotates" in spoiled("still", still)
     assert "knee" in spoiled("unknown", unknown)
     assert "pose3" in spoiled("nan", not_a_number)
-    assert "no joint is turned, but its mesh is not at rest" in spoiled("missing", missing)
+    assert "no joint is rotated, but its mesh is not at rest" in spoiled("missing", missing)
