@@ -88,12 +88,12 @@ def bench(
     elif name is not None:
         from osteon_bench.run import BenchRun
 
-        say = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
+        report = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
         threads = THREADS if settings.threads is None else settings.threads
         run = BenchRun(
             settings.data or DATA,
             threads,
-            say,
+            report,
             inputs=settings.inputs,
             search=settings.search,
             against=settings.against,

@@ -60,7 +60,7 @@ def _row(cls: type, of: OptionField) -> list[str]:
 
 
 def _reason(need: Need, of: OptionField, cls: type) -> str:
-    why = need.says or f"needs {needed_flags(need, of.path, cls)}"
+    why = need.reason or f"needs {needed_flags(need, of.path, cls)}"
     return f"{', '.join(f'`{value}`' for value in need.only_for)} {why}" if need.only_for else why
 
 

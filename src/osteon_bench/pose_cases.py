@@ -104,7 +104,9 @@ def load_pose_cases(run: BenchRun) -> list[PoseCase]:
     for name, mesh, sticks in FILES:
         lacking = [file for file in (mesh, sticks) if file and not (folder / file).is_file()]
         for file in lacking:
-            run.miss(f"'{folder / file}' is not there; {name} is left out. meshes/ lies beside the folder of --data")
+            run.report_missing(
+                f"'{folder / file}' is not there; {name} is left out. meshes/ lies beside the folder of --data"
+            )
         if not lacking:
             found.append(_load_case(name, folder / mesh, folder / sticks if sticks else None))
     return found

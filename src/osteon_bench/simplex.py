@@ -35,7 +35,7 @@ def bench_simplex(run: BenchRun) -> list[Row]:
     rows = time_rows(run, largest)
     for body in cases:
         poser = Poser.of(body.vertices, body.faces, body.skeleton)
-        run.say(f"{body.name}: exactness")
+        run.report(f"{body.name}: exactness")
         rows += _exactness(body, poser)
         rows += _segments(body, poser)
         rows += _poses(run, body, poser)
@@ -127,7 +127,7 @@ def _poses(run: BenchRun, body: PoseCase, poser: Poser) -> list[Row]:
     blend = Poser.of(body.vertices, body.faces, body.skeleton, options=PoserOptions(method="ssd"))
     rows = []
     for name, track in body.poses.items():
-        run.say(f"{body.name}: {name}")
+        run.report(f"{body.name}: {name}")
         case = f"{body.name}: {name}"
         ideal = poser.ideal(track)[0]
         for method, posing in (("simplex", poser), ("ssd", blend)):

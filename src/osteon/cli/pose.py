@@ -70,7 +70,7 @@ class PoseFiles:
         help="Draw rest pose, segments, pose and distortion, beside linear blending (ssd).",
         flags=("--picture",),
         metavar="FILE.png",
-        needs=(need(skeleton=True, says="draws a skeleton, and there is none"),),
+        needs=(need(skeleton=True, reason="draws a skeleton, and there is none"),),
     )
     frame: int = option(0, help="The pose that the picture shows.", flags=("--frame",), needs=(need(picture=GIVEN),))
 

@@ -69,7 +69,7 @@ class SkinFiles:
         needs=(
             need(
                 bound=False,
-                says="has its own bones, so there is no search for a bound; use --helpers and --rank",
+                reason="has its own bones, so there is no search for a bound; use --helpers and --rank",
             ),
         ),
     )

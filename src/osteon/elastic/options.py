@@ -70,7 +70,7 @@ class SweepOptions:
         "auto",
         help="What poses in files are for; auto: to learn from, two neighbouring joints as a pair.",
         flags=("--kind",),
-        needs=(need(given=True, says="is about poses in files, and none is named; omit it"),),
+        needs=(need(given=True, reason="is about poses in files, and none is named; omit it"),),
     )
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class FleshOptions:
         maximum=1000,
         expected="1 or more (or 0 to find the number)",
         shown_default="as few as hold the thinnest bone",
-        needs=(need(solid="lattice", says="is about the lattice, and there are tetrahedra; add --elements lattice"),),
+        needs=(need(solid="lattice", reason="is about the lattice, and there are tetrahedra; add --elements lattice"),),
     )
     load_steps: int = option(
         1,

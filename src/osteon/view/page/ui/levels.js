@@ -3,7 +3,7 @@ import { BoneOrder } from "../engine/levels/bone_order.js";
 import { costOf, pointOf } from "../engine/levels/level_curve.js";
 import { hasSkeleton } from "../engine/skeleton.js";
 import { choice, emptyState, readings, slider, toggle } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 import { percent, share, whole } from "./numbers.js";
 import { curve } from "./plots.js";
 

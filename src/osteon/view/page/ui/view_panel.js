@@ -38,7 +38,7 @@ export function buildView(store, act) {
   });
   const choose = make("button", { type: "button", class: "wide", onclick: () => files.click() }, "Choose a picture (.hdr)…");
   const lightName = make("p", { class: "note" });
-  const turn = slider({ label: "Rotate the light", max: 360, text: (v) => `${v}°` }, (v) => store.set({ lightTurn: v }));
+  const rotation = slider({ label: "Rotate the light", max: 360, text: (v) => `${v}°` }, (v) => store.set({ lightTurn: v }));
   const power = slider({ label: "Brightness", min: 0.2, max: 3, step: 0.05, text: (v) => `× ${v.toFixed(2)}` }, (v) =>
     store.set({ lightPower: v }),
   );
@@ -76,7 +76,7 @@ export function buildView(store, act) {
     lightName,
     choose,
     files,
-    turn.element,
+    rotation.element,
     power.element,
     make("h3", {}, "Picture to keep"),
     cut.element,
@@ -86,11 +86,11 @@ export function buildView(store, act) {
   store.watch(["light", "lightTurn", "lightPower", "lightName"], () => {
     const { light: now, lightTurn, lightPower, lightName: name } = store.state;
     light.sync(now);
-    turn.sync(lightTurn);
+    rotation.sync(lightTurn);
     power.sync(lightPower);
     lightName.textContent = now === "picture" ? (name ? `Lit by ${name}.` : "Drop a picture of light (.hdr) on the page, or choose one.") : "";
     show(choose, now === "picture");
-    show(turn.element, now !== "camera");
+    show(rotation.element, now !== "camera");
     show(power.element, now !== "camera");
   });
   store.watch(["pack"], () => [png, gif, ...looks.children].forEach((button) => button.toggleAttribute("disabled", !store.state.pack)));

@@ -41,8 +41,8 @@ export class LevelKind {
   }
 
   /** How far an instance is from a point. */
-  distanceTo(point, { place, turn }) {
-    const [s, c] = [Math.sin(turn), Math.cos(turn)];
+  distanceTo(point, { place, angle }) {
+    const [s, c] = [Math.sin(angle), Math.cos(angle)];
     const [x, y, z] = this.middle;
     return Math.hypot(c * x + s * z + place[0] - point.x, y + place[1] - point.y, c * z - s * x + place[2] - point.z);
   }
