@@ -34,8 +34,8 @@ def command_rows(run: BenchRun) -> list[Row]:
         return []
     time_command(source, run.threads)  # compiles the kernels
     runs = []
-    for turn in range(REPEATS):
-        run.report(f"osteon skin horse.npz, turn {turn + 1} of {REPEATS}")
+    for repeat in range(REPEATS):
+        run.report(f"osteon skin horse.npz, run {repeat + 1} of {REPEATS}")
         runs.append(time_command(source, run.threads))
     case = f"osteon skin horse.npz --bones {BONES}, {run.threads} threads"
     middle = sorted(runs, key=overhead)[len(runs) // 2]

@@ -79,8 +79,8 @@ def _take_turns(run: BenchRun, name: str, sequence: MeshSequence) -> dict[str, l
     for kind in kinds:
         _fit(run, name, sequence, kind)
     fits: dict[str, list[PeerFit]] = {kind: [] for kind in kinds}
-    for turn in range(REPEATS):
-        run.report(f"{name}: rigid and scaled bones, turn {turn + 1} of {REPEATS}")
+    for repeat in range(REPEATS):
+        run.report(f"{name}: rigid and scaled bones, run {repeat + 1} of {REPEATS}")
         for kind in kinds:
             fits[kind].append(_fit(run, name, sequence, kind))
     if find_spec("py_dem_bones") is None:

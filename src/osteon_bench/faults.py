@@ -1,4 +1,4 @@
-"""What kills and power cuts leave: outputs that are whole, old or new, and nothing else after the next run.
+"""Files that remain after kills and power cuts: whole outputs, old or new, and nothing else after the next run.
 
 Commands are killed before each of their fsyncs and renames, and at random times, half of them over outputs of an
 earlier run. A power cut is a copy of the image of a mounted ext4 file system, taken while `simulate` writes to it.

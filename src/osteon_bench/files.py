@@ -118,14 +118,14 @@ def player_rows(run: BenchRun, cases: tuple[Case, ...], folder: Path) -> list[Ro
     """Messages of the validator, and deviations of players from `osteon play`."""
     files = [(case, case.save(folder)) for case in cases]
     rows: list[Row] = []
-    for name, reason, judge in (
+    for name, reason, measure in (
         ("gltf-validator", why_no_validator(), _validator_rows),
         ("three.js and Babylon.js", why_no_browser(), _web_rows),
         ("USD", why_no_usd(), _usd_rows),
     ):
         if not _misses(run, name, reason):
             run.report(name)
-            rows += judge(files)
+            rows += measure(files)
     return rows
 
 

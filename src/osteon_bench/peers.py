@@ -124,8 +124,8 @@ def _take_turns(run: BenchRun, sequence: MeshSequence, peer: bool) -> dict[str, 
     names = ("defaults", *BOUNDS) if peer else tuple(BOUNDS)
     fit["defaults"] = lambda: run_dem_bones(sequence, BONES["horse"])
     fits: dict[str, list[PeerFit]] = {name: [] for name in names}
-    for turn in range(REPEATS):
-        run.report(f"horse, turn {turn + 1} of {REPEATS}")
+    for repeat in range(REPEATS):
+        run.report(f"horse, run {repeat + 1} of {REPEATS}")
         for name in names:
             fits[name].append(fit[name]())
     return fits

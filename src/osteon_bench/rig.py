@@ -175,12 +175,12 @@ def _times(run: BenchRun) -> list[Row]:
 
     horse, bones = horse_or_fox(run), ARTICULATED["horse"][0]
     skinned, rigged = [], []
-    for turn in range(REPEATS + 1):
-        run.report(f"time, turn {turn + 1} of {REPEATS + 1}")
+    for repeat in range(REPEATS + 1):
+        run.report(f"time, run {repeat + 1} of {REPEATS + 1}")
         options = SkinOptions(bones=bones, threads=run.threads)
         skin = skin_sequence(horse, options=options).report.seconds["total"]
         rig = rig_sequence(horse, options=RigOptions(bones=bones, threads=run.threads)).fit.report.seconds["total"]
-        if turn:  # the first warms up
+        if repeat:  # the first warms up
             skinned.append(skin)
             rigged.append(rig)
     case = f"{horse.name}, {bones} bones, {run.threads} threads"

@@ -1,8 +1,8 @@
 """Visible differences between a file and its source: pictures by three.js, and FLIP between them.
 
 For every sequence: plain `osteon skin X -o Y.glb`; the same without normals in the fit; Dem Bones with as many bones;
-and vertex animation textures of as many and of twice as many bytes (vertex_texture.py). The pictures and the pixels
-that count are described in seen_pictures.py. The source has its own normals, or smooth ones of each frame.
+and vertex animation textures with the same and with twice the number of bytes (vertex_texture.py). The pictures and
+the pixels that count are described in seen_pictures.py. The source has its own normals, or smooth ones of each frame.
 """
 
 from __future__ import annotations

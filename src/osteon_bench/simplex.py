@@ -61,8 +61,8 @@ def _exactness(body: PoseCase, poser: Poser) -> list[Row]:
     similar = _similarity(3.0, poser.dimension)
     track = next(iter(body.poses.values()))
     moved = StickSkeleton(apply(similar, skeleton.joints), skeleton.bones, skeleton.names, skeleton.root)
-    turn = similar[:, :3] / 3.0
-    rotations = None if track.rotations is None else turn @ track.rotations @ turn.T
+    rotation = similar[:, :3] / 3.0
+    rotations = None if track.rotations is None else rotation @ track.rotations @ rotation.T
     there = Poser.of(apply(similar, body.vertices), body.faces, moved)
     after = there.pose(replace(track, joints=apply(similar, track.joints[0])[None], rotations=rotations))[0]
     commuted = np.abs(after - apply(similar, poser.pose(track)[0])).max() / (3 * diagonal)

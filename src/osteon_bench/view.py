@@ -109,7 +109,7 @@ def _prepare(model: SkinnedModel, folder: Path) -> None:
 
 
 def _first_rows(model: SkinnedModel, address: str) -> list[Row]:
-    """Both pages in turn, so that whatever else the machine does falls on both."""
+    """Both pages alternately, so that other work of the machine affects both."""
     found: dict[str, list[float]] = {"page/index.html": [], "bare.html": []}
     for _ in range(OPENINGS):
         for name, times in found.items():

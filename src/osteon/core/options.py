@@ -7,7 +7,7 @@ The fields define the checks on construction (`check_options`), the flags of the
 (`osteon_bench/doc_tables.py`). The type of a field defines what a value may be: a number, a word of a Literal, a file,
 yes or no.
 
-An option that has no effect is refused, never ignored. `needs` lists what must hold for it: values of other fields, or
+An option that has no effect is refused, never ignored. `needs` lists the conditions: values of other fields, or
 circumstances that only the caller can pass, such as whether there is a rig (`check_used`).
 """
 
@@ -41,7 +41,7 @@ CIRCUMSTANCES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What must hold for an option to have an effect: one of these fields or circumstances with one of its values."""
+    """A condition for an option to have an effect: one of these fields or circumstances has one of its values."""
 
     any_of: tuple[tuple[str, tuple[Any, ...]], ...]
     reason: str = ""  # why it otherwise has no effect, and what to do; "": lists the options it needs

@@ -131,7 +131,7 @@ class SkinOptions:
     )
     tolerance: float = option(
         0.05,
-        help="eps of mean shift; larger gives fewer bones.",
+        help="eps of mean shift; a larger value finds fewer bones.",
         flags=("--tolerance", "--eps"),
         above=0,
         below=2,

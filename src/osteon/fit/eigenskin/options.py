@@ -60,7 +60,7 @@ class EigenSkinOptions:
         help="Eigendisplacements per pair of joints that move together in some pose; 0: no pairs.",
         flags=("--per-pair",),
         minimum=0,
-        needs=(need(preset="default", says=_PAIRS),),
+        needs=(need(preset="default", reason=_PAIRS),),
     )
     eigennormals: int | None = option(
         None,

@@ -163,13 +163,13 @@ export class Posing {
     return this.methods.includes(poseView) ? poseView : this.methods[0];
   }
 
-  /** Requests the current pose; `judge` also counts flipped triangles and finds the worst, which takes longer. */
-  requestPose(judge = true) {
+  /** Requests the current pose; `evaluate` also counts flipped triangles and finds the worst, which takes longer. */
+  requestPose(evaluate = true) {
     if (!this.active) return;
     const { poseView, posePaint, poseMeasure } = this.store.state;
     const methods = methodsOf(poseView, this.methods);
-    const measure = posePaint === "distortion" || judge ? poseMeasure : null;
-    this.exchange.send(this.id, this.message(), { methods, measure, judge });
+    const measure = posePaint === "distortion" || evaluate ? poseMeasure : null;
+    this.exchange.send(this.id, this.message(), { methods, measure, judge: evaluate });
   }
 
   // ---- edits ------------------------------------------------------------------------------------------------------

@@ -172,6 +172,6 @@ export class Address {
 export function warnBeforeLoss(store, client, posing) {
   addEventListener("beforeunload", (event) => {
     if (!store.state.unsaved.length && !posing.unsaved && !client.job) return;
-    event.preventDefault(); // browsers ask with their own text
+    event.preventDefault(); // browsers show their own text
   });
 }

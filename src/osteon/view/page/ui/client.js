@@ -12,7 +12,7 @@ export class Client {
     this.job = "";
     /** @type {{scene: Promise<any> | null, first: Promise<any>} | null} */
     this.early = null;
-    // A reloaded page does not know its job any more, so it is cancelled when the page closes.
+    // A reloaded page has lost the number of its job, so it is cancelled when the page closes.
     // Not a beacon: without a referrer that would carry no origin, and be refused.
     addEventListener("pagehide", () => {
       if (this.job) fetch(`./jobs/${encodeURIComponent(this.job)}/cancel`, { method: "POST", keepalive: true });
@@ -163,8 +163,8 @@ export class Client {
     return "cancelled" in last ? null : last;
   }
 
-  /** Follows a job until it ends; `hear` receives every message. */
-  follow(job, hear) {
+  /** Follows a job until it ends; `onMessage` receives every message. */
+  follow(job, onMessage) {
     this.job = job;
     const end = () => {
       events.close();
@@ -174,12 +174,12 @@ export class Client {
     events.onmessage = (event) => {
       const message = JSON.parse(event.data);
       if (!("stage" in message)) end();
-      hear(message);
+      onMessage(message);
     };
     events.onerror = () => {
       if (events.readyState !== EventSource.CLOSED) return;
       end();
-      hear({ error: LOST });
+      onMessage({ error: LOST });
     };
   }
 
@@ -212,9 +212,9 @@ function posted(message) {
 function checkSize(files, most = Infinity) {
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (size <= most) return;
-  const give = (count) => `${(count / 1e9).toFixed(1)} GB`;
+  const text = (count) => `${(count / 1e9).toFixed(1)} GB`;
   throw new Refusal(
-    `The page takes at most ${give(most)} and this is ${give(size)}. Open it with \`osteon view FILE\` instead.`,
+    `The page takes at most ${text(most)} and this is ${text(size)}. Open it with \`osteon view FILE\` instead.`,
   );
 }
 

@@ -107,10 +107,10 @@ export function buildLevels(store, act) {
 const EMPTY = [
   "This has no levels of detail. Make them with ",
   ["osteon lod FILE -o OUT.glb"],
-  ": one file that computes as many bones, blends and triangles as there is time for.",
+  ": one file whose bones, blends and triangles are reduced to fit the time available.",
 ];
 const NOTE =
-  "Bones that are not computed follow others by a constant offset. As the level changes, bones fade and weights are transferred gradually, so nothing pops. The Crowd panel gives every character its own level.";
+  "Bones that are not computed follow others by a constant offset. As the level changes, bones fade and weights are transferred gradually, so nothing pops. In the Crowd panel every character has its own level.";
 
 /** The model's own mesh and the coarser ones, by their triangles. */
 function meshChoice(pack, store) {

@@ -112,14 +112,14 @@ export class Tip {
   }
 
   /** From where the mesh is seen. A camera that walks along with it sees it from the same place. */
-  #look() {
+  #camera() {
     const { orbitCamera, width, height } = this.engine;
     const { position, quaternion } = orbitCamera.camera;
     return { place: position.clone().sub(orbitCamera.followed), rotation: quaternion.clone(), width, height };
   }
 
   #moved() {
-    const [before, now] = [this.#seen, this.#look()];
+    const [before, now] = [this.#seen, this.#camera()];
     this.#seen = now;
     if (!before) return false;
     if (before.width !== now.width || before.height !== now.height) return true;

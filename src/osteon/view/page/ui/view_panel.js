@@ -15,16 +15,16 @@ const SIZES = [
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{look(name: string): void, chooseLight(file: File): Promise<void>, picture(how: {scale: number, transparent: boolean}): Promise<Blob>,
+ * @param {{lookFrom(name: string): void, chooseLight(file: File): Promise<void>, picture(how: {scale: number, transparent: boolean}): Promise<Blob>,
  *   turntable(how: {signal: AbortSignal, tell(text: string): void}): Promise<Blob>, run: import("./notices.js").Notices["run"], fail(error: unknown): void,
  *   announce(text: string): void}} act
  */
 export function buildView(store, act) {
-  const looks = make(
+  const views = make(
     "div",
     { class: "row looks", role: "group", "aria-label": "Look from" },
     VIEWS.map(({ name, title, shown }) =>
-      make("button", { type: "button", title: `Numpad ${shown}`, onclick: () => act.look(name) }, title),
+      make("button", { type: "button", title: `Numpad ${shown}`, onclick: () => act.lookFrom(name) }, title),
     ),
   );
   const files = make("input", { type: "file", accept: ".hdr", hidden: true, "aria-label": "Picture of light" });
@@ -71,7 +71,7 @@ export function buildView(store, act) {
   const body = make(
     "div",
     {},
-    make("div", { class: "snug" }, make("p", { class: "hint" }, "Look from"), looks),
+    make("div", { class: "snug" }, make("p", { class: "hint" }, "Look from"), views),
     light.element,
     lightName,
     choose,
@@ -93,7 +93,7 @@ export function buildView(store, act) {
     show(rotation.element, now !== "camera");
     show(power.element, now !== "camera");
   });
-  store.watch(["pack"], () => [png, gif, ...looks.children].forEach((button) => button.toggleAttribute("disabled", !store.state.pack)));
+  store.watch(["pack"], () => [png, gif, ...views.children].forEach((button) => button.toggleAttribute("disabled", !store.state.pack)));
   return { name: "view", title: "View", element: make("div", {}, body), actions };
 }
 

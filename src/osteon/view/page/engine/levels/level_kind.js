@@ -171,7 +171,7 @@ function instancedSkeleton(character, vectors) {
   return mesh;
 }
 
-/** Which mesh a character of a size is drawn by, that of before if it is near where it changes. */
+/** The mesh that draws a character of this size; near a threshold, the mesh of the previous picture. */
 function shapeFor(coverage, size, before) {
   const within = (at) => Math.max(0, coverage.findIndex((least) => size * at >= least));
   if (!coverage.length) return 0;
