@@ -5,8 +5,8 @@ that ends the task: {"stage", "fraction", "error_percent"} … {"done": …} or 
 worker reads files from outside: the server accepts only text and numbers from it.
 
 The worker is the leader of its own process group, so that one signal reaches its child processes too. It is killed
-when the server ends, where the operating system supports that; cleanup_process.py kills its children. Each task has a memory
-limit, above what the process already holds. On systems that lack one of these, the others still apply.
+when the server ends, where the operating system supports that; cleanup_process.py kills its children. Each task has a
+memory limit, beyond the memory that the process already uses. On systems that lack one of these, the others still apply.
 """
 
 from __future__ import annotations
