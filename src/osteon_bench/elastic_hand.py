@@ -72,7 +72,7 @@ def _hand_of(mesh: Path, sticks: Path) -> HandCase:
 
 def pose_plan(run: BenchRun, case: HandCase) -> list[PosedBody]:
     """All poses of a case, in their order."""
-    tasks = [PoseTask(p, pose.turns) for p, pose in enumerate(case.poses)]
+    tasks = [PoseTask(p, pose.joint_rotations) for p, pose in enumerate(case.poses)]
     found: dict[int, PosedBody] = {}
     for done in pose_many(case.body, tasks, run.threads):
         found[done.number] = done.posed

@@ -6,7 +6,7 @@ worker reads files from outside: the server accepts only text and numbers from i
 
 The worker is the leader of its own process group, so that one signal reaches its child processes too. It is killed
 when the server ends, where the operating system supports that; cleanup_process.py kills its children. Each task has a
-memory limit, beyond the memory that the process already uses. On systems that lack one of these, the others still apply.
+memory limit, beyond what the process already uses. On systems that lack one of these, the others still apply.
 """
 
 from __future__ import annotations
