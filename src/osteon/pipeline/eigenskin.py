@@ -53,7 +53,7 @@ def poses_of_rig(character: Character, poses: PoseSet, chosen: Sequence[int] | I
     skeleton = character.skeleton
     if skeleton is None or not len(skeleton.names):
         raise GeometryError(
-            f"'{character.mesh.name}': its bones have no skeleton; find one with osteon rig, or use a mesh"
+            f"'{character.mesh.name}': its bones have no skeleton; find one with osteon rig, or name a mesh"
         )
     some = poses.take(chosen)
     joints = _joints(skeleton, some, character.mesh)

@@ -45,7 +45,7 @@ class CompareOptions:
         help="Poses to train with, chosen so that they cover the motion.",
         flags=("--train",),
         minimum=1,
-        needs=(need(poses=None, says="the training poses are named with --poses; omit it"),),
+        needs=(need(poses=None, reason="the training poses are named with --poses; omit it"),),
     )
     poses: str | None = option(
         None,

@@ -106,7 +106,7 @@ def simulate_poses(
     check_changed(book.changed())
     book.write_rest()
     numbers = [p for p in range(len(plan.poses)) if p not in book.listed]
-    tasks = [PoseTask(p, plan.poses[p].turns, plan.poses[p].shift, plan.load_steps) for p in numbers]
+    tasks = [PoseTask(p, plan.poses[p].joint_rotations, plan.poses[p].shift, plan.load_steps) for p in numbers]
     report_progress(progress, "poses", 0.0)
     for count, done in enumerate(pose_many(body, tasks, jobs), 1):
         book.write_pose(done.number, done.posed)
@@ -149,7 +149,7 @@ class _Book:
             found, file = known.get(key), f"{pose.name}{plan.suffix}"
             if found is not None and found.file == file and book._is_whole(file):
                 facts = {**found.facts, **_size_and_sum((folder / file).read_bytes())}
-                book.listed[p] = ListedPose(pose.name, file, pose.kind, pose.turns, pose.shift, facts)
+                book.listed[p] = ListedPose(pose.name, file, pose.kind, pose.joint_rotations, pose.shift, facts)
         return book
 
     def changed(self) -> list[Path]:
@@ -174,7 +174,7 @@ class _Book:
         file, data = f"{pose.name}{self.plan.suffix}", self.writer.frame(posed.surface.astype(np.float32))
         self._write(file, data)
         facts = {"key": self.keys[p], **_facts(posed), **_size_and_sum(data)}
-        self.listed[p] = ListedPose(pose.name, file, pose.kind, pose.turns, pose.shift, facts)
+        self.listed[p] = ListedPose(pose.name, file, pose.kind, pose.joint_rotations, pose.shift, facts)
         self.write_list()
 
     def write_list(self) -> None:
@@ -297,7 +297,7 @@ def _body_key(body: ElasticBody, plan: SimulationPlan) -> bytes:
 
 def _pose_key(body_key: bytes, pose: PlannedPose) -> str:
     found = hashlib.sha256(body_key)
-    for j in sorted(pose.turns):
-        found.update(f"{j} {np.round(pose.turns[j], 12).tolist()}".encode())
+    for j in sorted(pose.joint_rotations):
+        found.update(f"{j} {np.round(pose.joint_rotations[j], 12).tolist()}".encode())
     found.update(str(pose.shift).encode())
     return found.hexdigest()[:16]

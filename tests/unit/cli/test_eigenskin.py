@@ -78,7 +78,7 @@ def test_an_engine_without_room_is_told_and_gets_positions(run, poses):
     done = run("eigenskin", poses / "rest.obj", poses, "-o", "arm.glb", "--for", "cesium", "--json", "found.json")
     assert done.returncode == 0, done.stderr
     warnings = json.loads((run.folder / "found.json").read_text())["warnings"]
-    assert any("they move positions only" in line for line in warnings)
+    assert any("they correct positions only" in line for line in warnings)
     found = load_model(run.folder / "arm.glb").character.displacement("eigenskin")
     assert isinstance(found, EigenSkin)
     assert (found.n_normals, found.normal_basis) == (0, None)
