@@ -93,9 +93,9 @@ def _cantilever_rows(run: BenchRun) -> list[Row]:
     rows = [figure("cantilever", "tip moved, of the length", float(np.linalg.norm(ours)) / length)]
     lacking = why_no_calculix()
     if lacking:
-        run.miss(f"{lacking}; the cantilever is not compared")
+        run.report_missing(f"{lacking}; the cantilever is not compared")
         return rows
-    run.say("cantilever: CalculiX")
+    run.report("cantilever: CalculiX")
     judged = solve_with_calculix(LoadedSolid(points, tets, held, loads, material))
     theirs = (judged - points)[end].mean(axis=0)
     apart = float(np.linalg.norm(ours - theirs) / np.linalg.norm(theirs))
@@ -144,7 +144,7 @@ def _load_step_rows(run: BenchRun, case: HandCase, about: str, posed: list[Posed
     size, worst = bounding_diagonal(case.body.solid.points), 0.0
     for p in _samples(case.poses):
         for load_steps in (2, 6):
-            run.say(f"{case.name}: {case.poses[p].name} in {load_steps} load steps")
+            run.report(f"{case.name}: {case.poses[p].name} in {load_steps} load steps")
             several = case.body.pose(case.poses[p].joint_rotations, load_steps=load_steps)
             worst = max(worst, float(np.abs(several.places - posed[p].places).max()) / size)
     return [at_most(about, "1, 2 and 6 load steps apart, of the diagonal", worst, 1e-4)]
@@ -160,7 +160,7 @@ def _samples(poses: list[PlannedPose]) -> list[int]:
 def _turned_rows(run: BenchRun, case: HandCase, about: str, posed: list[PosedBody]) -> list[Row]:
     """Solid, skeleton and axes, all rotated first."""
     p = _samples(case.poses)[0]
-    run.say(f"{case.name}: turned")
+    run.report(f"{case.name}: turned")
     body, skeleton = case.body, case.skeleton
     solid = solid_of_tetrahedra(body.solid.points @ TURN.T, body.solid.tets, body.solid.tets[:, :3])
     sticks = StickSkeleton(skeleton.joints @ TURN.T, skeleton.bones, skeleton.names, skeleton.root)
@@ -179,7 +179,7 @@ def _time_rows(run: BenchRun, case: HandCase) -> list[Row]:
     chosen = {next(iter(pose.joint_rotations)): pose for pose in farthest.values()}  # the last of each joint
     ratios, seconds = [], []
     for pose in chosen.values():
-        run.say(f"{case.name}: time of {pose.name}")
+        run.report(f"{case.name}: time of {pose.name}")
         factor = min(_seconds(lambda: factor_symmetric(matrix)) for _ in range(3))
         taken = min(_seconds(partial(body.pose, pose.joint_rotations)) for _ in range(2))
         ratios.append(taken / factor)

@@ -70,7 +70,7 @@ class SweepOptions:
         "auto",
         help="Use of the poses in files; auto: train, or pair if two neighbouring joints rotate.",
         flags=("--kind",),
-        needs=(need(given=True, says="applies to poses in files, and none is named; omit it"),),
+        needs=(need(given=True, reason="applies to poses in files, and none is named; omit it"),),
     )
 
     def __post_init__(self) -> None:
@@ -108,7 +108,9 @@ class FleshOptions:
         maximum=1000,
         expected="1 or more (or 0 to find the number)",
         shown_default="as few as hold the thinnest bone",
-        needs=(need(solid="lattice", says="applies to lattices, and the file has tetrahedra; add --elements lattice"),),
+        needs=(
+            need(solid="lattice", reason="applies to lattices, and the file has tetrahedra; add --elements lattice"),
+        ),
     )
     load_steps: int = option(
         1,

@@ -130,7 +130,7 @@ def test_ctrl_c_leaves_what_is_done_and_it_goes_on(run):
         os.kill(child.pid, signal.SIGINT)
         _, said = child.communicate(timeout=300)
     assert child.returncode == 130, said
-    assert "of 40 poses are done; the same command goes on" in said
+    assert "of 40 poses are done; the same command continues" in said
     assert "stopped; written: poses" in said
     there = load_pose_set(run.folder / "poses").n_poses
     assert 0 < there < 40

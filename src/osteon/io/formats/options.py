@@ -14,14 +14,14 @@ from osteon.core.options import check_options, need, option
 from osteon.core.progress import Progress
 from osteon.io.engines import GLTF, USD, EngineName, default_bone_types, engines_for, engines_that
 
-_WRITTEN_ANEW = need(kept=False, says="--rig keeps the character's own file, and adds to it; omit it")
+_WRITTEN_ANEW = need(kept=False, reason="--rig keeps the character's own file, and adds to it; omit it")
 _TAKES_SHORT_POSITIONS = engines_that(quantized_positions=True)
 _TAKES_SHORT_ROTATIONS = engines_that(short_rotations=True)
 _TAKES_MESHOPT = engines_that(meshopt=True)
-_MOVES = need(input=("sequence", "model", "clips"), says="a skeleton file has no frames; omit it")
-_OWN_REST = need(rest_pose="sequence", says="the rig has the rest pose that it was bound in; omit it")
-_ALL_FRAMES = need(input=("sequence", "skeleton"), says="chooses frames of a sequence; play chooses those of a model")
-_FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; omit it")
+_MOVES = need(input=("sequence", "model", "clips"), reason="a skeleton file has no frames; omit it")
+_OWN_REST = need(rest_pose="sequence", reason="the rig has the rest pose that it was bound in; omit it")
+_ALL_FRAMES = need(input=("sequence", "skeleton"), reason="chooses frames of a sequence; play chooses those of a model")
+_FRAMES = need(input=("sequence", "skeleton"), reason="a model keeps its own rest pose and triangles; omit it")
 
 
 def _parse_rest(text: str) -> Path | int:
@@ -109,7 +109,7 @@ class LoadOptions:
 DEFAULT_LOAD_OPTIONS = LoadOptions()
 
 
-_CLIPS = need(clips=True, says="is for clips without a mesh, played on a rig; omit it")
+_CLIPS = need(clips=True, reason="is for clips without a mesh, played on a rig; omit it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,8 @@ class SaveOptions:
         help=f"The engine that plays the file (docs/engines.md). Default bone type: {default_bone_types()}.",
         flags=("--for",),
         needs=(
-            need(written=GLTF, only_for=engines_for(GLTF), says="reads glTF; write a .glb or .gltf, or omit it"),
-            need(written=USD, only_for=engines_for(USD), says="reads USD; write a .usdc, or omit it"),
+            need(written=GLTF, only_for=engines_for(GLTF), reason="reads glTF; write a .glb or .gltf, or omit it"),
+            need(written=USD, only_for=engines_for(USD), reason="reads USD; write a .usdc, or omit it"),
         ),
     )
     quantize: bool = option(
@@ -185,10 +185,10 @@ class SaveOptions:
         flags=("--quantize",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
+            need(written=GLTF, reason="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_SHORT_POSITIONS,
-                says=f"16-bit positions are read by {', '.join(_TAKES_SHORT_POSITIONS[1:])} only; omit it",
+                reason=f"16-bit positions are read by {', '.join(_TAKES_SHORT_POSITIONS[1:])} only; omit it",
             ),
         ),
     )
@@ -198,10 +198,10 @@ class SaveOptions:
         flags=("--short-rotations",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
+            need(written=GLTF, reason="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_SHORT_ROTATIONS,
-                says=f"16-bit rotations are read by {', '.join(_TAKES_SHORT_ROTATIONS[1:])} only; omit it",
+                reason=f"16-bit rotations are read by {', '.join(_TAKES_SHORT_ROTATIONS[1:])} only; omit it",
             ),
         ),
     )
@@ -212,10 +212,10 @@ class SaveOptions:
         flags=("--compress",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF is compressed; write a .glb or .gltf, or omit it"),
+            need(written=GLTF, reason="only glTF is compressed; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_MESHOPT,
-                says=f"compressed files are read by {', '.join(_TAKES_MESHOPT[1:])} only; omit it",
+                reason=f"compressed files are read by {', '.join(_TAKES_MESHOPT[1:])} only; omit it",
             ),
         ),
     )
@@ -230,7 +230,7 @@ class SaveOptions:
         unit="of the diagonal",
         scale=100,
         needs=(
-            need(written=GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or omit it"),
+            need(written=GLTF, reason="only glTF has keys to drop; write a .glb or .gltf, or omit it"),
             _WRITTEN_ANEW,
         ),
     )
@@ -240,11 +240,11 @@ class SaveOptions:
         flags=("--no-normals",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=(*GLTF, *USD, ".npz"), says="frames are written without normals anyway; omit it"),
+            need(written=(*GLTF, *USD, ".npz"), reason="frames are written without normals anyway; omit it"),
             need(
                 written=(*GLTF, *USD),
                 corrected=True,
-                says="an .npz holds normals of corrections only, and there are none; omit it",
+                reason="an .npz holds normals of corrections only, and there are none; omit it",
             ),
         ),
     )
@@ -256,11 +256,11 @@ class SaveOptions:
         needs=(
             need(
                 written=(*GLTF, *USD),
-                says="only glTF and USD lack a deformer that Osteon has; write a .glb, or omit it",
+                reason="only glTF and USD lack a deformer that Osteon has; write a .glb, or omit it",
             ),
             need(
                 stock=False,
-                says="the file has a form for this deformer; of use with --model as or mwe, and with dqs in a .glb",
+                reason="the file has a form for this deformer; of use with --model as or mwe, and with dqs in a .glb",
             ),
         ),
     )

@@ -198,7 +198,7 @@ def _skin_flesh(scene: GltfScene, skin: SkinJoints) -> list[Flesh]:
 
 def _model_rig(model: SkinnedModel, source: Source) -> Rig:
     if model.skeleton is None or not len(model.skeleton.names):
-        raise source.geometry_error("its bones have no hierarchy; use the skeleton of a file with a rig")
+        raise source.geometry_error("its bones form no tree; take the skeleton from a file with a rig")
     places = np.asarray(model.skeleton.world_from_joint[:, :, 3], np.float64)
     return Rig(printable_names(model.skeleton.names), model.skeleton.parents.tolist(), places)
 
