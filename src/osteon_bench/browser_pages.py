@@ -48,7 +48,7 @@ def _bundle(module: Path, out: Path) -> None:
         [*command, "--log-level=error"], env={**os.environ, "NODE_PATH": str(PACKAGES)}, capture_output=True, text=True
     )
     if done.returncode:
-        raise OsteonError(f"{module.name}: esbuild says: {' '.join(done.stderr.split())[:300]}")
+        raise OsteonError(f"{module.name}: esbuild reports: {' '.join(done.stderr.split())[:300]}")
 
 
 class _Quiet(SimpleHTTPRequestHandler):

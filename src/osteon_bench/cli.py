@@ -88,12 +88,12 @@ def bench(
     elif name is not None:
         from osteon_bench.run import BenchRun
 
-        say = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
+        report = (lambda text: None) if quiet else (lambda text: click.echo(f"  {text}", err=True))
         threads = THREADS if settings.threads is None else settings.threads
         run = BenchRun(
             settings.data or DATA,
             threads,
-            say,
+            report,
             inputs=settings.inputs,
             search=settings.search,
             against=settings.against,
@@ -110,7 +110,7 @@ def _check_use(name: str | None, history: str | None, settings: BenchSettings, o
         if value not in (None, False) and flag not in used:
             raise click.UsageError(f"--{flag} has no effect on " + (f"bench {name}" if name else "--history"))
     if out is not None and name:
-        raise click.UsageError("-o draws a history; give it with --history NAME")
+        raise click.UsageError("-o draws a history; add --history NAME")
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"-o writes a page; expected FILE.html, got '{out}'")
 

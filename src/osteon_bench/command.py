@@ -30,12 +30,12 @@ def command_rows(run: BenchRun) -> list[Row]:
     """Rows of `osteon skin horse.npz`; none if the horse is missing."""
     source = run.data / "horse.npz"
     if not source.is_file():
-        run.miss(f"'{source}' is missing; name the folder of {source.name} with --data")
+        run.report_missing(f"'{source}' is missing; name the folder of {source.name} with --data")
         return []
     time_command(source, run.threads)  # compiles the kernels
     runs = []
-    for turn in range(REPEATS):
-        run.say(f"osteon skin horse.npz, turn {turn + 1} of {REPEATS}")
+    for repeat in range(REPEATS):
+        run.report(f"osteon skin horse.npz, run {repeat + 1} of {REPEATS}")
         runs.append(time_command(source, run.threads))
     case = f"osteon skin horse.npz --bones {BONES}, {run.threads} threads"
     middle = sorted(runs, key=overhead)[len(runs) // 2]

@@ -39,7 +39,7 @@ def bench_compare(run: BenchRun) -> list[Row]:
 
     horse = horse_or_fox(run)
     few = horse.take_frames(np.arange(0, horse.n_frames, max(1, horse.n_frames // 8), dtype=np.int32))
-    run.say("compiling")
+    run.report("compiling")
     compare_models(few, options=CompareOptions(bones=2, train=2, threads=run.threads))
     rows = [*_models(run, horse, TRAINING, 0), *_closest_points(run, horse)]
     for path in sorted(run.data.glob("*.npz")):
@@ -60,13 +60,13 @@ def _models(run: BenchRun, sequence: MeshSequence, training: int, place: int) ->
     """Every model on one sequence; `place` selects the bounds."""
     from osteon.pipeline.compare import compare_models
 
-    run.say(f"{sequence.name}: models on {training} poses")
+    run.report(f"{sequence.name}: models on {training} poses")
     models = ",".join(CONTESTANTS) if place == 0 else ""  # on the horse also the models that are used only if named
     options = CompareOptions(models=models, bones=BONES, train=training, threads=run.threads)
     try:
         found = compare_models(sequence, options=options)
     except OsteonError as error:
-        run.miss(f"{sequence.name}: {error}")
+        run.report_missing(f"{sequence.name}: {error}")
         return []
     case = f"{sequence.name}, {BONES} bones, {training} of {len(found.distinct)} poses"
     base = found.baseline
@@ -94,9 +94,9 @@ def _closest_points(run: BenchRun, sequence: MeshSequence) -> list[Row]:
     try:
         import igl
     except ImportError:
-        run.miss("libigl is not installed; install osteon[bench]")
+        run.report_missing("libigl is not installed; install osteon[bench]")
         return []
-    run.say("closest points, beside libigl")
+    run.report("closest points, beside libigl")
     vertices, faces, rng = sequence.frame(0).astype(np.float64), sequence.faces, np.random.default_rng(0)
     chosen = rng.integers(0, len(vertices), POINTS)
     queries = vertices[chosen] + SPREAD * sequence.diagonal * rng.normal(size=(POINTS, 3))

@@ -38,7 +38,7 @@ MARKS = 6
 def compress_rows(run: BenchRun) -> list[Row]:
     """Rows for the horse, or for the built-in fox if the horse is missing."""
     sequence = horse_or_fox(run)
-    run.say(f"{sequence.name}: {BONES} bones, rank {RANK}, compressed")
+    run.report(f"{sequence.name}: {BONES} bones, rank {RANK}, compressed")
     model = _fit(sequence, run.threads)
     case = f"{sequence.name}, {BONES} {model.track.bone_type} bones, rank {RANK}, --compress"
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name:
@@ -91,7 +91,7 @@ def _player_rows(run: BenchRun, case: str, ours: Path) -> list[Row]:
     """Deviation of three.js and Babylon.js from `osteon play`."""
     reason = why_no_browser()
     if reason:
-        run.miss(f"three.js and Babylon.js: omitted, {reason}")
+        run.report_missing(f"three.js and Babylon.js: omitted, {reason}")
         return []
     from osteon_bench.players.browser import start_players
 
@@ -110,7 +110,7 @@ def _pack(run: BenchRun, source: Path, target: Path, fps: float) -> bool:
     """Convert `source` to `target` with gltfpack, with one key per frame; whether gltfpack is installed."""
     node, script = shutil.which("node"), PACKAGES / "gltfpack" / "cli.js"
     if node is None or not script.is_file():
-        run.miss("gltfpack: omitted, because it is not installed; run scripts/install-players")
+        run.report_missing("gltfpack: omitted, because it is not installed; run scripts/install-players")
         return False
     command = [node, str(script), "-i", str(source), "-o", str(target), *GLTFPACK, "-af", f"{fps:g}"]
     subprocess.run(command, check=True, capture_output=True, timeout=600)

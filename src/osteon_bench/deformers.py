@@ -121,7 +121,7 @@ def _skinned(run: BenchRun) -> list[Row]:
     rows: list[Row] = []
     linear = (1.0, 1.0)
     for model in get_args(SkinModel):
-        run.say(f"{sequence.name}: {model}")
+        run.report(f"{sequence.name}: {model}")
         options = SkinOptions(model=model, bones=BONES, bone_type="rigid", threads=run.threads)
         skin_sequence(sequence.take_frames(np.arange(4, dtype=np.int32)), options=options)  # compiles
         fit = skin_sequence(sequence, options=options)

@@ -60,7 +60,7 @@ def _row(cls: type, of: OptionField) -> list[str]:
 
 
 def _reason(need: Need, of: OptionField, cls: type) -> str:
-    why = need.says or f"needs {needed_flags(need, of.path, cls)}"
+    why = need.reason or f"needs {needed_flags(need, of.path, cls)}"
     return f"{', '.join(f'`{value}`' for value in need.only_for)} {why}" if need.only_for else why
 
 
@@ -73,7 +73,7 @@ def _default(of: OptionField) -> str:
 
 
 def _value(of: OptionField) -> str:
-    """What may be given: words, or a range with its unit."""
+    """The valid values: words, or a range with its unit."""
     if of.kind.base is None:
         return ", ".join(f"`{choice}`" for choice in of.choices)
     if of.kind.base not in (int, float):
@@ -134,7 +134,7 @@ def _engine_row(engine: Engine) -> tuple[str, ...]:
 
 
 def _normal_targets(engine: Engine) -> str:
-    """Whether they are shown, and what must stand beside them."""
+    """Whether they are shown, and the note that they need."""
     if engine.normals is None:
         return "not measured"
     if not engine.normal_targets:
@@ -143,7 +143,7 @@ def _normal_targets(engine: Engine) -> str:
 
 
 def _remarks(engine: Engine) -> str:
-    """What its joints are, and what to set, as a line of a list."""
+    """Its joints and its settings, as a line of a list."""
     cure = f" At its import defaults it {engine.cure}." if engine.cure else ""
     return f"- `{engine.name}`: joints are {engine.joints}.{cure}\n"
 

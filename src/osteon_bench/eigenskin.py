@@ -75,16 +75,16 @@ def bench_eigenskin(run: BenchRun) -> list[Row]:
 
 def _rows_of(run: BenchRun, name: str, poses: PoseSet) -> list[Row]:
     case = f"{name}, {len(poses.of_kind('train', 'pair'))} poses, {len(poses.of_kind('validate'))} to judge by"
-    run.say(f"{name}: learning")
+    run.report(f"{name}: learning")
     usual = _learn(poses)
     rows = [row for support in LEFT for row in _training_rows(case, poses, support)]
     rows += [_met_row(case, poses), *_validation_rows(case, usual, _learn(poses, preset="paper"))]
     rows += shading_rows(case, usual, poses, run.threads)
     rows += _refit_rows(case, poses)
     rows += _byte_rows(case, usual, _learn(poses, basis_bits=8))
-    run.say(f"{name}: posing")
+    run.report(f"{name}: posing")
     rows += _cost_rows(case, five := _learn(poses, per_joint=5), run.threads) + shader_rows(run, case, five.model)
-    run.say(f"{name}: players")
+    run.report(f"{name}: players")
     return rows + _player_rows(run, name, usual)
 
 
@@ -287,7 +287,7 @@ def built_in_hand(run: BenchRun) -> PoseSet:
 
 def _simulated(run: BenchRun, case: HandCase) -> PoseSet:
     folder = _folder(case.name)
-    run.say(f"{case.name}: {len(case.poses)} poses in {folder}")
+    run.report(f"{case.name}: {len(case.poses)} poses in {folder}")
     plan = SimulationPlan(case.poses, case.limits, suffix=".ply")
     simulate_poses(case.body, plan, folder, jobs=run.threads)
     return load_pose_set(folder)

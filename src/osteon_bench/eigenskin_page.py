@@ -34,10 +34,10 @@ def shader_rows(run: BenchRun, case: str, model: SkinnedModel) -> list[Row]:
     """The cost of a character's columns in the page."""
     lacking = lacking_tools()
     for line in lacking:
-        run.miss(line)
+        run.report_missing(line)
     if lacking:
         return []
-    run.say(f"{case}: posing in the page's shader")
+    run.report(f"{case}: posing in the page's shader")
     # A separate thread: playwright keeps an event loop running, and a thread can run only one.
     with ThreadPoolExecutor(1) as thread:
         best = thread.submit(_measure, model).result()

@@ -93,9 +93,9 @@ def _cantilever_rows(run: BenchRun) -> list[Row]:
     rows = [figure("cantilever", "tip moved, of the length", float(np.linalg.norm(ours)) / length)]
     lacking = why_no_calculix()
     if lacking:
-        run.miss(f"{lacking}; the cantilever is not compared")
+        run.report_missing(f"{lacking}; the cantilever is not compared")
         return rows
-    run.say("cantilever: CalculiX")
+    run.report("cantilever: CalculiX")
     judged = solve_with_calculix(LoadedSolid(points, tets, held, loads, material))
     theirs = (judged - points)[end].mean(axis=0)
     apart = float(np.linalg.norm(ours - theirs) / np.linalg.norm(theirs))
@@ -108,7 +108,7 @@ def _pose_rows(run: BenchRun, case: HandCase, strict: tuple[str, ...]) -> list[R
     single = [
         body
         for pose, body in zip(case.poses, posed, strict=True)
-        if pose.kind == "train" and {case.skeleton.names[j] for j in pose.turns} <= set(strict)
+        if pose.kind == "train" and {case.skeleton.names[j] for j in pose.joint_rotations} <= set(strict)
     ]
     falls = [fall for body in posed for fall in body.equilibrium.falls]
     steps = [body.newton_steps for body in posed]
@@ -144,8 +144,8 @@ def _load_step_rows(run: BenchRun, case: HandCase, about: str, posed: list[Posed
     size, worst = bounding_diagonal(case.body.solid.points), 0.0
     for p in _samples(case.poses):
         for load_steps in (2, 6):
-            run.say(f"{case.name}: {case.poses[p].name} in {load_steps} load steps")
-            several = case.body.pose(case.poses[p].turns, load_steps=load_steps)
+            run.report(f"{case.name}: {case.poses[p].name} in {load_steps} load steps")
+            several = case.body.pose(case.poses[p].joint_rotations, load_steps=load_steps)
             worst = max(worst, float(np.abs(several.places - posed[p].places).max()) / size)
     return [at_most(about, "1, 2 and 6 load steps apart, of the diagonal", worst, 1e-4)]
 
@@ -153,20 +153,20 @@ def _load_step_rows(run: BenchRun, case: HandCase, about: str, posed: list[Posed
 def _samples(poses: list[PlannedPose]) -> list[int]:
     """The last single pose of the first joint, and the first random one."""
     kinds = [pose.kind for pose in poses]
-    joint = next(iter(poses[0].turns))
-    return [max(p for p, pose in enumerate(poses) if list(pose.turns) == [joint]), kinds.index("validate")]
+    joint = next(iter(poses[0].joint_rotations))
+    return [max(p for p, pose in enumerate(poses) if list(pose.joint_rotations) == [joint]), kinds.index("validate")]
 
 
 def _turned_rows(run: BenchRun, case: HandCase, about: str, posed: list[PosedBody]) -> list[Row]:
     """Solid, skeleton and axes, all rotated first."""
     p = _samples(case.poses)[0]
-    run.say(f"{case.name}: turned")
+    run.report(f"{case.name}: turned")
     body, skeleton = case.body, case.skeleton
     solid = solid_of_tetrahedra(body.solid.points @ TURN.T, body.solid.tets, body.solid.tets[:, :3])
     sticks = StickSkeleton(skeleton.joints @ TURN.T, skeleton.bones, skeleton.names, skeleton.root)
     system = StiffnessSystem.of(TetElements.of(solid.points, body.solid.tets, body.solid.fill), body.held >= 0)
     there = ElasticBody(solid, sticks, body.material, body.held, body.weights, system)
-    turned = there.pose({j: TURN @ turn @ TURN.T for j, turn in case.poses[p].turns.items()})
+    turned = there.pose({j: TURN @ turn @ TURN.T for j, turn in case.poses[p].joint_rotations.items()})
     off = np.abs(turned.places - posed[p].places @ TURN.T).max() / bounding_diagonal(body.solid.points)
     return [at_most(about, "a turned scene off the turned shape, of the diagonal", off, 1e-9)]
 
@@ -176,12 +176,12 @@ def _time_rows(run: BenchRun, case: HandCase) -> list[Row]:
     body, about = case.body, f"{case.name}, {case.body.system.n_unknowns:,} unknowns"
     matrix = _in_file_order(body)
     farthest = {pose.name: pose for pose in case.poses if pose.kind == "train"}
-    chosen = {next(iter(pose.turns)): pose for pose in farthest.values()}  # the last of each joint
+    chosen = {next(iter(pose.joint_rotations)): pose for pose in farthest.values()}  # the last of each joint
     ratios, seconds = [], []
     for pose in chosen.values():
-        run.say(f"{case.name}: time of {pose.name}")
+        run.report(f"{case.name}: time of {pose.name}")
         factor = min(_seconds(lambda: factor_symmetric(matrix)) for _ in range(3))
-        taken = min(_seconds(partial(body.pose, pose.turns)) for _ in range(2))
+        taken = min(_seconds(partial(body.pose, pose.joint_rotations)) for _ in range(2))
         ratios.append(taken / factor)
         seconds.append(taken)
     return [

@@ -53,7 +53,7 @@ def load_hand(run: BenchRun) -> HandCase | None:
     files = [folder / name for name in ("hand.mesh", "hand.tgf")]
     for file in files:
         if not file.is_file():
-            run.miss(f"'{file}' is missing; the hand is omitted. meshes/ is beside the folder of --data")
+            run.report_missing(f"'{file}' is missing; the hand is omitted. meshes/ is beside the folder of --data")
     if not all(file.is_file() for file in files):
         return None
     return _hand_of(*files)
@@ -72,9 +72,9 @@ def _hand_of(mesh: Path, sticks: Path) -> HandCase:
 
 def pose_plan(run: BenchRun, case: HandCase) -> list[PosedBody]:
     """All poses of a case, in their order."""
-    tasks = [PoseTask(p, pose.turns) for p, pose in enumerate(case.poses)]
+    tasks = [PoseTask(p, pose.joint_rotations) for p, pose in enumerate(case.poses)]
     found: dict[int, PosedBody] = {}
     for done in pose_many(case.body, tasks, run.threads):
         found[done.number] = done.posed
-        run.say(f"{case.name}: {len(found)} of {len(tasks)} poses")
+        run.report(f"{case.name}: {len(found)} of {len(tasks)} poses")
     return [found[p] for p in range(len(tasks))]

@@ -44,17 +44,17 @@ def file_rows(run: BenchRun) -> list[Row]:
         for engine in ENGINES:
             reason = engine.why_not()
             if reason:
-                run.miss(f"{engine.name}: omitted, {reason}")
+                run.report_missing(f"{engine.name}: omitted, {reason}")
                 continue
             for case, path in files:
-                run.say(f"{engine.name}: {case.name}")
+                run.report(f"{engine.name}: {case.name}")
                 rows += _rows(engine.name, case, path, engine.play(path, case.model), engine.limitation(case.model))
     return rows
 
 
 def default_files(run: BenchRun) -> list[Case]:
     """The built-in fox, 60 frames per second: without and with corrections, as two clips, on trees; and the horse."""
-    run.say("fitting the default files")
+    run.report("fitting the default files")
     scaled = _fit(run, "scaled", 0)
     half = scaled.n_frames // 2
     clips = (Clip("walk", 0, half, 60.0), Clip("run", half, scaled.n_frames, 30.0))
@@ -98,11 +98,11 @@ def _web_rows(run: BenchRun, files: list[tuple[Case, Path]]) -> list[Row]:
     for engine in ALL:
         reason = why_no_browser([engine])
         if reason:
-            run.miss(f"{_WEB[engine]}: omitted, {reason}")
+            run.report_missing(f"{_WEB[engine]}: omitted, {reason}")
             continue
         with start_players([engine]) as players:
             for case, path in files:
-                run.say(f"{_WEB[engine]}: {case.name}")
+                run.report(f"{_WEB[engine]}: {case.name}")
                 players[engine].open(path)
                 rows += _rows(_WEB[engine], case, path, players[engine].corners, "")
     return rows

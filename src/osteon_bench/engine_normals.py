@@ -26,13 +26,13 @@ def bench_engine_normals(run: BenchRun) -> list[Row]:
     for player in NORMAL_PLAYERS:
         reason = player.why_not()
         if reason:
-            run.miss(f"{player.name}: omitted, {reason}")
+            run.report_missing(f"{player.name}: omitted, {reason}")
             continue
-        run.say(f"{player.name}: {len(_cases(player))} plates")
+        run.report(f"{player.name}: {len(_cases(player))} plates")
         with tempfile.TemporaryDirectory(prefix="osteon-plates-") as folder:
             readings = player.read(_cases(player), Path(folder))
         for case, reading in zip(_cases(player), readings, strict=True):
-            run.say(f"{player.name}, {case.name}: {reading.error or f'{reading.angle:.1f} degrees'}")
+            run.report(f"{player.name}, {case.name}: {reading.error or f'{reading.angle:.1f} degrees'}")
             rows.append(_row(player, case, reading))
     return rows
 

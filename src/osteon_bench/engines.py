@@ -75,25 +75,25 @@ def _fit_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
 def _take_turns(run: BenchRun, name: str, sequence: MeshSequence) -> dict[str, list[PeerFit]]:
     """Rigid and scaled fits alternately, so that other load affects both; Dem Bones once, because it is slow."""
     kinds: tuple[BoneType, ...] = ("rigid", "scaled")
-    run.say(f"{name}: warming up")
+    run.report(f"{name}: warming up")
     for kind in kinds:
         _fit(run, name, sequence, kind)
     fits: dict[str, list[PeerFit]] = {kind: [] for kind in kinds}
-    for turn in range(REPEATS):
-        run.say(f"{name}: rigid and scaled bones, turn {turn + 1} of {REPEATS}")
+    for repeat in range(REPEATS):
+        run.report(f"{name}: rigid and scaled bones, run {repeat + 1} of {REPEATS}")
         for kind in kinds:
             fits[kind].append(_fit(run, name, sequence, kind))
     if find_spec("py_dem_bones") is None:
-        run.miss("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
+        run.report_missing("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
     else:
-        run.say(f"{name}: Dem Bones")
+        run.report(f"{name}: Dem Bones")
         fits["Dem Bones"] = [run_dem_bones(sequence, FITS[name].bones, influences=INFLUENCES)]
     return fits
 
 
 def _corrected_rows(run: BenchRun, name: str, sequence: MeshSequence, case: str) -> list[Row]:
     """The error with corrections, over that of flexible bones."""
-    run.say(f"{name}: rank {RANK}")
+    run.report(f"{name}: rank {RANK}")
     scaled, flexible = (_fit(run, name, sequence, kind, RANK).error_percent for kind in ("scaled", "flexible"))
     return [
         at_most(case, f"E at rank {RANK} / flexible bones", scaled / flexible, OVER_FLEXIBLE),

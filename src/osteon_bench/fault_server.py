@@ -101,7 +101,7 @@ def _wait(pid: int, request: dict[str, Any], began: float) -> int:
 
 
 def _identity(path: Path | None) -> tuple[int, int] | None:
-    """What changes when a file is replaced; None for no file."""
+    """The properties that change when a file is replaced; None for no file."""
     try:
         about = None if path is None else path.stat()
     except FileNotFoundError:

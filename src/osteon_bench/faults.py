@@ -1,4 +1,4 @@
-"""What kills and power cuts leave: outputs that are whole, old or new, and nothing else after the next run.
+"""Files that remain after kills and power cuts: whole outputs, old or new, and nothing else after the next run.
 
 Commands are killed before each of their fsyncs and renames, and at random times, half of them over outputs of an
 earlier run. A power cut is a copy of the image of a mounted ext4 file system, taken while `simulate` writes to it.
@@ -70,15 +70,15 @@ def bench_faults(run: BenchRun) -> list[Row]:
     with TemporaryDirectory(prefix="osteon-faults-") as name, FaultServer() as server:
         trials = [_Trials(case, server, Path(name, case.name)) for case in CASES]
         for trial in trials:
-            run.say(f"{trial.case.name}: a kill at each of {trial.calls} calls")
+            run.report(f"{trial.case.name}: a kill at each of {trial.calls} calls")
             trial.kill_at_calls()
         left = max(0, kills - sum(trial.kills for trial in trials))
         for i, trial in enumerate(trials):
-            run.say(f"{trial.case.name}: kills at random times")
+            run.report(f"{trial.case.name}: kills at random times")
             trial.kill_at_times(left // len(trials) + (i < left % len(trials)))
         rows = [row for trial in trials for row in trial.rows()]
         rows.append(at_least("all commands", "kills", sum(trial.kills for trial in trials), kills))
-        run.say("power cuts of simulate")
+        run.report("power cuts of simulate")
         return rows + _power_cuts(Path(name))
 
 

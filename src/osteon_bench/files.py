@@ -51,7 +51,7 @@ def bench_files(run: BenchRun) -> list[Row]:
         folder = Path(name)
         fitted = []
         for size in SIZES:
-            run.say(f"{sequence.name}: {BONES} bones, {size.name}")
+            run.report(f"{sequence.name}: {BONES} bones, {size.name}")
             model = _fit(sequence, size.rank, run.threads)
             rows += _size_rows(run, sequence, model, size, folder)
             fitted.append(
@@ -103,7 +103,7 @@ def _kilobytes(run: BenchRun, model: SkinnedModel, path: Path, size: _Size) -> f
 def _misses(run: BenchRun, player: str, reason: str) -> bool:
     """Report the reason, if any, why a player cannot play, and return whether there is one."""
     if reason:
-        run.miss(f"{player}: omitted, {reason}")
+        run.report_missing(f"{player}: omitted, {reason}")
     return bool(reason)
 
 
@@ -118,14 +118,14 @@ def player_rows(run: BenchRun, cases: tuple[Case, ...], folder: Path) -> list[Ro
     """Messages of the validator, and deviations of players from `osteon play`."""
     files = [(case, case.save(folder)) for case in cases]
     rows: list[Row] = []
-    for name, reason, judge in (
+    for name, reason, measure in (
         ("gltf-validator", why_no_validator(), _validator_rows),
         ("three.js and Babylon.js", why_no_browser(), _web_rows),
         ("USD", why_no_usd(), _usd_rows),
     ):
         if not _misses(run, name, reason):
-            run.say(name)
-            rows += judge(files)
+            run.report(name)
+            rows += measure(files)
     return rows
 
 

@@ -58,7 +58,7 @@ def bench_firstrun(run: BenchRun) -> list[Row]:
         now = _compiling(here, flag, "here", run)
     rows = [figure("here", f"compiling, {name} s", value) for name, value in _named(now)]
     if before is None:
-        run.miss("nothing to compare with; name the folder of a checkout with --against")
+        run.report_missing("nothing to compare with; name the folder of a checkout with --against")
         return rows
     rows += [figure("against", f"compiling, {name} s", value) for name, value in _named(before)]
     return [*rows, *(_part(*pair) for pair in zip(_named(now), _named(before), strict=True))]
@@ -83,9 +83,9 @@ def _other(folder: Path) -> _Checkout:
 
 def _compiling(checkout: _Checkout, flag: Path, name: str, run: BenchRun) -> _Cost:
     cache = flag.parent / name
-    run.say(f"{name}: with an empty cache")
+    run.report(f"{name}: with an empty cache")
     cold = _skin(checkout, flag, cache)
-    run.say(f"{name}: with a full cache")
+    run.report(f"{name}: with a full cache")
     return cold - _skin(checkout, flag, cache)
 
 

@@ -26,7 +26,9 @@ def bench_fuzz(run: BenchRun) -> list[Row]:
     installed = [reader for reader in READERS.values() if is_installed(reader)]
     for reader in READERS.values():
         if reader not in installed:
-            run.miss(f"the package {reader.package} is not installed, so files of {reader.suffix} are not fuzzed")
+            run.report_missing(
+                f"the package {reader.package} is not installed, so files of {reader.suffix} are not fuzzed"
+            )
     with ThreadPoolExecutor(max(1, run.threads)) as pool:
         found = pool.map(lambda reader: _fuzzed(run, reader), installed)
         return [row for campaign in found for row in _rows(campaign)]
@@ -34,12 +36,12 @@ def bench_fuzz(run: BenchRun) -> list[Row]:
 
 def _fuzzed(run: BenchRun, reader: FuzzReader) -> Campaign:
     found = fuzz_reader(reader, run.inputs or INPUTS)
-    run.say(
+    run.report(
         f"{reader.name}: {found.inputs} inputs in {found.seconds:.0f} s, {found.crashes} crashes, {found.hangs} hangs, "
         f"{found.coverage:.0%} of its lines run" + (f", {found.deaths} crashes of the library" if found.deaths else "")
     )
     for one in found.failed[:3]:
-        run.say(f"  input {one.number}: {one.failure.what}")
+        run.report(f"  input {one.number}: {one.failure.what}")
     return found
 
 

@@ -91,14 +91,14 @@ def _measure_apart(size: TubeSize, threads: int) -> dict[str, float]:
 
 def bench_growth(run: BenchRun) -> list[Row]:
     """Rows for every doubling of frames, vertices and bones."""
-    run.say(f"{BASE.frames} frames, {BASE.vertices} vertices, {BASE.bones} bones")
+    run.report(f"{BASE.frames} frames, {BASE.vertices} vertices, {BASE.bones} bones")
     base = _measure_apart(BASE, run.threads)
     rows = _case_rows("base", base)
     for quantity in ("frames", "vertices", "bones"):
         last = base
         for doubling in range(1, DOUBLINGS + 1):
             count = getattr(BASE, quantity) * 2**doubling
-            run.say(f"{count} {quantity}")
+            run.report(f"{count} {quantity}")
             now = _measure_apart(replace(BASE, **{quantity: count}), run.threads)
             case, ratio = f"{count:,} {quantity}", now["seconds"] / last["seconds"]
             metric = "time over that of half as many"

@@ -24,7 +24,7 @@ def level_characters(run: BenchRun) -> Iterator[tuple[str, SkinnedModel]]:
     folder = run.data.parent / "characters"
     paths = sorted(folder.glob("*.glb"))
     if not paths:
-        run.miss(f"'{folder}' has no characters; name the folder beside it with --data")
+        run.report_missing(f"'{folder}' has no characters; name the folder beside it with --data")
     yield from ((path.stem, model) for path in paths if (model := load_model(path)).skeleton is not None)
     jointed = JointedOptions(joints=9, frames=16, influences=4, vertices=60)
     plain = make_jointed(1, jointed)

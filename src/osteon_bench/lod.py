@@ -53,7 +53,7 @@ def bench_lod(run: BenchRun) -> list[Row]:
     cases = list(_cases(run))
     rows: list[Row] = []
     for case in cases:
-        run.say(f"{case.name}: bones and blends")
+        run.report(f"{case.name}: bones and blends")
         rows += bone_rows(case) + blend_rows(case) + pop_rows(case)
     rows += set_rows(run, cases)
     largest = max(cases, key=lambda case: case.model.n_vertices)
@@ -66,7 +66,7 @@ def _cases(run: BenchRun) -> Iterator[LevelCase]:
     from osteon.lod.fit_progressive import fit_progressive
 
     for name, model in _models(run):
-        run.say(f"{name}: search")
+        run.report(f"{name}: search")
         yield LevelCase(name, model, fit_progressive(model).skin, name not in BUILT_IN)
 
 
@@ -77,7 +77,7 @@ def _models(run: BenchRun) -> Iterator[tuple[str, SkinnedModel]]:
     folder = run.data.parent / "characters"
     paths = sorted(folder.glob("*.glb"))
     if not paths:
-        run.miss(f"'{folder}' has no characters; name the folder beside it with --data")
+        run.report_missing(f"'{folder}' has no characters; name the folder beside it with --data")
     for path in paths:
         model = load_model(path)
         if model.skeleton is not None:

@@ -142,7 +142,7 @@ def set_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
         models += [(f"{joints} joints, {s}", make_jointed(s, JointedOptions(joints=joints))) for s in seeds]
     rows = []
     for name, model in models:
-        run.say(f"{name}: all sets of bones")
+        run.report(f"{name}: all sets of bones")
         over_sets, over_orders = _over_all(model)
         rows.append(at_most(name, "error / best of all orders, at three levels", over_orders, OVER_BEST))
         rows.append(figure(name, "error / best of all sets, at three levels", over_sets))
@@ -163,7 +163,7 @@ def _over_all(model: SkinnedModel) -> tuple[float, float]:
 
 def time_rows(run: BenchRun, case: LevelCase) -> list[Row]:
     """The whole search compared with a direct one that poses, alternately; the fastest of each counts."""
-    run.say(f"{case.name}: time of the search")
+    run.report(f"{case.name}: time of the search")
     motion = read_skin_motion(case.model)
     own, direct = np.inf, np.inf
     for _ in range(TURNS):

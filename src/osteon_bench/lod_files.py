@@ -62,7 +62,7 @@ def file_rows(run: BenchRun) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name:
         files: dict[str, list[LevelFile]] = {}
         for case, model in level_characters(run):
-            run.say(f"{case}: files of levels")
+            run.report(f"{case}: files of levels")
             folder = Path(name) / case.replace(" ", "-")
             folder.mkdir()
             found = fit_levels(model)
@@ -138,9 +138,9 @@ def _validator_rows(run: BenchRun, files: dict[str, list[LevelFile]]) -> list[Ro
     from osteon_bench.players.validator import validate_all
 
     if reason := why_no_validator():
-        run.miss(f"gltf-validator: omitted, {reason}")
+        run.report_missing(f"gltf-validator: omitted, {reason}")
         return []
-    run.say("gltf-validator")
+    run.report("gltf-validator")
     rows = []
     for case, written in files.items():
         messages = validate_all([file.path for file in written if file.kind != COARSE])
@@ -153,12 +153,12 @@ def _three_rows(run: BenchRun, files: dict[str, list[LevelFile]]) -> list[Row]:
     from osteon_bench.players.browser import start_players
 
     if reason := why_no_browser(("three",)):
-        run.miss(f"three.js: omitted, {reason}")
+        run.report_missing(f"three.js: omitted, {reason}")
         return []
     rows: list[Row] = []
     with start_players(("three",)) as players:
         for case, written in files.items():
-            run.say(f"{case}: three.js")
+            run.report(f"{case}: three.js")
             worst: dict[str, float] = {}
             for file in written:
                 apart = measure_file(file, players["three"])

@@ -61,13 +61,13 @@ class Apart:
 def mesh_rows(run: BenchRun, cases: list[LevelCase]) -> list[Row]:
     """The horse, and third-party characters."""
     if not has_peer():
-        run.miss("fast-simplification: not installed; get it with the extra [bench]")
+        run.report_missing("fast-simplification: not installed; get it with the extra [bench]")
     sequence = horse_or_fox(run)
-    run.say(f"{sequence.name}: fewer triangles")
+    run.report(f"{sequence.name}: fewer triangles")
     rows = _sequence_rows(sequence)
     for case in cases:
         if case.measured and len(case.model.faces) * PART >= 100:
-            run.say(f"{case.name}: fewer triangles")
+            run.report(f"{case.name}: fewer triangles")
             rows += _character_rows(case)
     return rows
 

@@ -31,10 +31,10 @@ def page_rows(run: BenchRun, case: LevelCase) -> list[Row]:
     """The cost of a crowd in the page with a quarter, half and all of its bones."""
     lacking = lacking_tools()
     for line in lacking:
-        run.miss(line)
+        run.report_missing(line)
     if lacking:
         return []
-    run.say(f"{case.name}: preparing matrices in the page")
+    run.report(f"{case.name}: preparing matrices in the page")
     # A separate thread: playwright keeps an event loop running, and a thread can run only one.
     with ThreadPoolExecutor(1) as thread:
         quarter, half, whole = thread.submit(_measure, case.model, case.levels).result()

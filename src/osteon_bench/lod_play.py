@@ -28,7 +28,7 @@ def play_rows(run: BenchRun, case: LevelCase) -> list[Row]:
     """Interpolation, kinematics and palette of a crowd with a quarter, half and all of the bones, alternately."""
     if case.levels.n_ordered < LEAST_BONES:
         return []
-    run.say(f"{case.name}: preparing matrices")
+    run.report(f"{case.name}: preparing matrices")
     seconds = np.sum([_clip_seconds(case, number) for number in range(len(case.levels.orders))], axis=0)
     return [
         bounded(case, case.name, "preparing matrices, a quarter of the bones / all", seconds[0] / seconds[2], COST),

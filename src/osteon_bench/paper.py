@@ -113,7 +113,7 @@ def _paper_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
     row = TABLE[name]
     rows: list[Row] = []
     for (bone_type, weights), published in row.errors.items():
-        run.say(f"{name}: paper preset, {bone_type}, {weights}")
+        run.report(f"{name}: paper preset, {bone_type}, {weights}")
         options = SkinOptions(preset="paper", bone_type=bone_type, weights=weights, rank=RANK, threads=run.threads)
         report = skin_sequence(sequence, options=options).report
         plain = report.error_percent_by_rank["0"]
@@ -146,7 +146,7 @@ def _default_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]
 
     rows = []
     for bone_type, ceiling in TABLE[name].ceilings.items():
-        run.say(f"{name}: default preset, {bone_type}")
+        run.report(f"{name}: default preset, {bone_type}")
         plain = SkinOptions(bones=TABLE[name].bones, threads=run.threads, shading=0.0)
         options = replace(plain, bone_type=bone_type)
         report = skin_sequence(sequence, options=options).report
@@ -163,14 +163,14 @@ def _corrected_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Ro
     from osteon.pipeline.skin import skin_sequence
 
     row = TABLE[name]
-    run.say(f"{name}: default preset, rank {RANK}")
+    run.report(f"{name}: default preset, rank {RANK}")
     options = SkinOptions(bones=row.bones, bone_type="flexible", rank=RANK, threads=run.threads)
     report = skin_sequence(sequence, options=options).report
     by_rank = [report.error_percent_by_rank[str(r)] for r in range(RANK + 1)]
     published = row.corrected["flexible", "nnls"]
     rise = max(later - earlier for earlier, later in pairwise(by_rank))
     cut_bound = round(CUT_SLACK * row.ceilings["flexible"], 6)
-    run.say(f"{name}: default preset, full rank")
+    run.report(f"{name}: default preset, full rank")
     full = skin_sequence(sequence, options=replace(options, rank=sequence.n_frames)).report
     curve = [full.error_percent_by_rank[r] for r in sorted(full.error_percent_by_rank, key=int)]
     steepest = max(rise, *(later - earlier for earlier, later in pairwise(curve)))

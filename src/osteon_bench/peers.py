@@ -56,7 +56,7 @@ def bench_peers(run: BenchRun) -> list[Row]:
     os.environ.setdefault("OMP_NUM_THREADS", str(run.threads))
     peer = find_spec("py_dem_bones") is not None
     if not peer:
-        run.miss("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
+        run.report_missing("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
     rows: list[Row] = []
     for name in BONES:
         sequence = find_sequence(run, name)
@@ -64,7 +64,7 @@ def bench_peers(run: BenchRun) -> list[Row]:
             rows += _horse_rows(run, sequence, peer)
         elif sequence is not None and peer:
             rows += _accuracy_rows(run, name, sequence)
-    run.say("cylinder with several bends")
+    run.report("cylinder with several bends")
     for bends in (3, 5):
         rows += _cylinder_rows(run, bends, peer)
     return rows + _first_run_rows(run) + command_rows(run)
@@ -98,7 +98,7 @@ def _horse_rows(run: BenchRun, sequence: MeshSequence, peer: bool) -> list[Row]:
     best, searched = _most_accurate(run, "horse", sequence) if peer else (DEFAULTS, [])
     fits = _take_turns(run, sequence, peer)
     if peer:
-        run.say(f"horse, Dem Bones at its most accurate: {best.text()}")
+        run.report(f"horse, Dem Bones at its most accurate: {best.text()}")
         fits["accurate"] = [run_dem_bones(sequence, BONES["horse"], best)]
     seconds = {name: median(fit.seconds for fit in each) for name, each in fits.items()}
     errors = {name: median(fit.error_percent for fit in each) for name, each in fits.items()}
@@ -118,14 +118,14 @@ def _take_turns(run: BenchRun, sequence: MeshSequence, peer: bool) -> dict[str, 
     fit: dict[str, Callable[[], PeerFit]] = {
         kind: partial(_run_osteon, sequence, kind, run.threads, BONES["horse"]) for kind in BOUNDS
     }
-    run.say("warming up")
+    run.report("warming up")
     for warm in fit.values():
         warm()
     names = ("defaults", *BOUNDS) if peer else tuple(BOUNDS)
     fit["defaults"] = lambda: run_dem_bones(sequence, BONES["horse"])
     fits: dict[str, list[PeerFit]] = {name: [] for name in names}
-    for turn in range(REPEATS):
-        run.say(f"horse, turn {turn + 1} of {REPEATS}")
+    for repeat in range(REPEATS):
+        run.report(f"horse, run {repeat + 1} of {REPEATS}")
         for name in names:
             fits[name].append(fit[name]())
     return fits
@@ -147,7 +147,7 @@ def _accuracy_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row
     """Errors only, one fit each."""
     case, bones = _case(run, name), BONES[name]
     best, searched = _most_accurate(run, name, sequence)
-    run.say(f"{name}, Dem Bones at its defaults and at its most accurate: {best.text()}")
+    run.report(f"{name}, Dem Bones at its defaults and at its most accurate: {best.text()}")
     errors: dict[str, float] = {
         "defaults": run_dem_bones(sequence, bones).error_percent,
         "accurate": run_dem_bones(sequence, bones, best).error_percent,
@@ -181,12 +181,12 @@ def _most_accurate(run: BenchRun, name: str, sequence: MeshSequence) -> tuple[De
     rows: list[Row] = []
 
     def error_of(options: DemBonesOptions) -> float:
-        run.say(f"{case}: {options.text()}")
+        run.report(f"{case}: {options.text()}")
         rows.append(figure(case, f"E %, {options.text()}", run_dem_bones(sample, bones, options).error_percent))
         return rows[-1].value
 
     found = search_options(error_of)
-    run.say(f"{name}, Dem Bones on all frames: {found.text()}; found before: {before.text()}")
+    run.report(f"{name}, Dem Bones on all frames: {found.text()}; found before: {before.text()}")
     errors = {options: run_dem_bones(sequence, bones, options).error_percent for options in (before, found)}
     best = min(errors, key=lambda options: errors[options])
     many = run_dem_bones(sequence, bones, best, MANY).error_percent
@@ -221,7 +221,7 @@ def _first_run_rows(run: BenchRun) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(folder) / "cache")}
         for name in ("first run, compiling included", "later run"):
-            run.say(name)
+            run.report(name)
             command = [sys.executable, "-m", "osteon", "demo", "--quiet", "--force", "-o", str(Path(folder) / "demo")]
             start = time.perf_counter()
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -34,12 +34,12 @@ class PoseCase:
     poses: dict[str, PoseTrack]
 
 
-def turn_joints(skeleton: StickSkeleton, turns: Turns) -> PoseTrack:
+def rotate_joints(skeleton: StickSkeleton, angles: Turns) -> PoseTrack:
     """One pose: each named joint rotates its descendants."""
     number = {name: j for j, name in enumerate(skeleton.names)}
     matrices = {
         number[name]: rotation_from_axis_angle(np.array(axis), np.radians(degrees))
-        for name, (axis, degrees) in turns.items()
+        for name, (axis, degrees) in angles.items()
     }
     joints, rotations = pose_joints(skeleton, matrices, {})
     return PoseTrack(joints[None], rotations=rotations[None])
@@ -104,7 +104,9 @@ def load_pose_cases(run: BenchRun) -> list[PoseCase]:
     for name, mesh, sticks in FILES:
         lacking = [file for file in (mesh, sticks) if file and not (folder / file).is_file()]
         for file in lacking:
-            run.miss(f"'{folder / file}' is not there; {name} is left out. meshes/ lies beside the folder of --data")
+            run.report_missing(
+                f"'{folder / file}' is missing; {name} is omitted. meshes/ is beside the folder of --data"
+            )
         if not lacking:
             found.append(_load_case(name, folder / mesh, folder / sticks if sticks else None))
     return found
@@ -119,7 +121,7 @@ def _load_case(name: str, mesh: Path, sticks: Path | None) -> PoseCase:
 def _poses(name: str, skeleton: StickSkeleton) -> dict[str, PoseTrack]:
     """Named poses of a body, and every joint bent at once."""
     named = {"armadillo": ARMADILLO, "armadillo LR3": ARMADILLO, "woody": WOODY_POSES}.get(name, {})
-    poses = {pose: turn_joints(skeleton, turns) for pose, turns in named.items()}
+    poses = {pose: rotate_joints(skeleton, turns) for pose, turns in named.items()}
     flat = not np.ptp(skeleton.joints[:, 2])
     for seed, degrees in enumerate((15.0, 20.0, 25.0, 30.0)):
         poses[f"all joints by {degrees:g}"] = bent_pose(skeleton, degrees, seed, flat=flat)

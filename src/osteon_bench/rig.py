@@ -56,7 +56,7 @@ def _against_rig(run: BenchRun, name: str) -> list[Row]:
     if known is None:
         return []
     sequence, true = known
-    run.say(f"{name}: skeleton")
+    run.report(f"{name}: skeleton")
     found = rig_sequence(sequence, options=RigOptions(threads=run.threads))
     skeleton, diagonal = found.skeleton, sequence.diagonal
     places = skeleton.world_from_joint[:, :, 3].astype(np.float64)
@@ -82,7 +82,7 @@ def _character(run: BenchRun, name: str) -> tuple[MeshSequence, TrueSkeleton] | 
 
     path = _characters(run) / f"{name}.glb"
     if not path.is_file():
-        run.miss(f"'{path}' is missing; name the folder beside it with --data")
+        run.report_missing(f"'{path}' is missing; name the folder beside it with --data")
         return None
     rig = load_model(path)
     assert rig.skeleton is not None
@@ -142,7 +142,7 @@ def _forms(run: BenchRun, name: str) -> list[Row]:
     if sequence is None:
         return []
     bones, bound = ARTICULATED[name]
-    run.say(f"{name}: articulated and free")
+    run.report(f"{name}: articulated and free")
     found = rig_sequence(sequence, options=RigOptions(bones=bones, threads=run.threads))
     error = found.fit.report.error_percent
     case = f"{name}, {found.model.n_bones} bones"
@@ -175,12 +175,12 @@ def _times(run: BenchRun) -> list[Row]:
 
     horse, bones = horse_or_fox(run), ARTICULATED["horse"][0]
     skinned, rigged = [], []
-    for turn in range(REPEATS + 1):
-        run.say(f"time, turn {turn + 1} of {REPEATS + 1}")
+    for repeat in range(REPEATS + 1):
+        run.report(f"time, run {repeat + 1} of {REPEATS + 1}")
         options = SkinOptions(bones=bones, threads=run.threads)
         skin = skin_sequence(horse, options=options).report.seconds["total"]
         rig = rig_sequence(horse, options=RigOptions(bones=bones, threads=run.threads)).fit.report.seconds["total"]
-        if turn:  # the first warms up
+        if repeat:  # the first warms up
             skinned.append(skin)
             rigged.append(rig)
     case = f"{horse.name}, {bones} bones, {run.threads} threads"

@@ -41,20 +41,20 @@ def bench_rig_kept(run: BenchRun) -> list[Row]:
     folder = run.data.parent / "characters"
     missing = why_no_browser(("three",))
     if missing:
-        run.miss(f"three.js cannot play: {missing}")
+        run.report_missing(f"three.js cannot play: {missing}")
         return []
     rows: list[Row] = []
     with start_players(("three",)) as players, TemporaryDirectory(prefix="osteon-rig-kept-") as scratch:
         for name in CHARACTERS:
             path = folder / f"{name}.glb"
             if not path.is_file():
-                run.miss(f"'{path}' is missing; name the folder beside it with --data")
+                run.report_missing(f"'{path}' is missing; name the folder beside it with --data")
                 continue
             place = Path(scratch) / name
             place.mkdir()
-            run.say(f"{name}: skinned")
+            run.report(f"{name}: skinned")
             rows += _skinned(name, path, place, players["three"])
-            run.say(f"{name}: clips")
+            run.report(f"{name}: clips")
             rows += _clips(name, path, place, players["three"])
     return rows
 

@@ -19,13 +19,13 @@ class BenchRun:
 
     data: Path  # folder of sequences
     threads: int
-    say: Callable[[str], None] = _silent  # progress: what is measured now
+    report: Callable[[str], None] = _silent  # progress: what is measured now
     missing: list[str] = field(default_factory=list)
     inputs: int | None = None  # number of inputs of a trial, instead of the default
     search: bool = False  # repeat the search for a peer's best options
     against: Path | None = None  # another checkout, to compare with
 
-    def miss(self, line: str) -> None:
+    def report_missing(self, line: str) -> None:
         """Report a missing item, whose rows are omitted; each line is listed once."""
         if line not in self.missing:
             self.missing.append(line)
@@ -38,7 +38,7 @@ def find_sequence(run: BenchRun, name: str) -> MeshSequence | None:
     path = run.data / f"{name}.npz"
     if path.is_file():
         return load_sequence(path)
-    run.miss(f"'{path}' is missing; name the folder of {path.name} with --data")
+    run.report_missing(f"'{path}' is missing; name the folder of {path.name} with --data")
     return None
 
 
@@ -49,5 +49,5 @@ def horse_or_fox(run: BenchRun) -> MeshSequence:
     horse = find_sequence(run, "horse")
     if horse is not None:
         return horse
-    run.say("the built-in fox replaces the horse")
+    run.report("the built-in fox replaces the horse")
     return SUBJECTS["creature"]()

@@ -1,8 +1,8 @@
 """Visible differences between a file and its source: pictures by three.js, and FLIP between them.
 
 For every sequence: plain `osteon skin X -o Y.glb`; the same without normals in the fit; Dem Bones with as many bones;
-and vertex animation textures of as many and of twice as many bytes (vertex_texture.py). The pictures and the pixels
-that count are described in seen_pictures.py. The source has its own normals, or smooth ones of each frame.
+and vertex animation textures with the same and with twice the number of bytes (vertex_texture.py). The pictures and
+the pixels that count are described in seen_pictures.py. The source has its own normals, or smooth ones of each frame.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def bench_seen(run: BenchRun) -> list[Row]:
     """Rows of every available sequence, or of its substitute."""
     reason = lacking_tools()
     if reason:
-        run.miss(f"pictures: omitted, {reason}")
+        run.report_missing(f"pictures: omitted, {reason}")
         return []
     rows: list[Row] = []
     for name in SEQUENCES:
@@ -67,7 +67,7 @@ def _stand_in(run: BenchRun, name: str) -> MeshSequence | None:
 
     if name not in STAND_INS:
         return None
-    run.say(f"the built-in {STAND_INS[name]} replaces {name}")
+    run.report(f"the built-in {STAND_INS[name]} replaces {name}")
     return SUBJECTS[STAND_INS[name]]()
 
 
@@ -86,7 +86,7 @@ def look_at(run: BenchRun, sequence: MeshSequence) -> SeenSubject:
     """Fit a sequence, take all pictures and compare them."""
     with TemporaryDirectory(prefix="osteon-seen-") as folder, open_studio() as studio:
         files = make_files(run, sequence, Path(folder))
-        run.say(f"{sequence.name}: pictures")
+        run.report(f"{sequence.name}: pictures")
         frames = _frames(sequence)
         views = [tight_views(sequence.frame(frame)) for frame in frames]
         shots = [(frame, view) for frame, each in zip(frames, views, strict=True) for view in each]
@@ -96,7 +96,7 @@ def look_at(run: BenchRun, sequence: MeshSequence) -> SeenSubject:
         pictures = {"source": [studio.surface_picture(*surface.at(sequence.frame(f)), view) for f, view in shots]}
         textures, scores = {}, {}
         for times in TEXTURES:
-            run.say(f"{sequence.name}: {_texture_name(times)}")
+            run.report(f"{sequence.name}: {_texture_name(times)}")
             found = _texture_pictures(studio, sequence, surface, times * files.nbytes, (shots, pictures["source"]))
             if found is not None:
                 name = _texture_name(times)
@@ -105,7 +105,7 @@ def look_at(run: BenchRun, sequence: MeshSequence) -> SeenSubject:
             if path is not None:
                 studio.open_file(path)
                 pictures[name] = [studio.file_picture(*_moment(sequence, frame), view) for frame, view in shots]
-    run.say(f"{sequence.name}: FLIP")
+    run.report(f"{sequence.name}: FLIP")
     for name, each in pictures.items():
         if name != "source" and name not in scores:
             scores[name] = flip_score(zip(pictures["source"], each, strict=True))

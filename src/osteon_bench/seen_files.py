@@ -36,15 +36,15 @@ def make_files(run: BenchRun, sequence: MeshSequence, folder: Path) -> SeenFiles
     """Fit and write all of them."""
     source = folder / f"{sequence.name or 'sequence'}.npz"
     save_sequence(sequence, source)
-    run.say(f"{sequence.name}: osteon skin")
+    run.report(f"{sequence.name}: osteon skin")
     ours = _skin(run, source, folder / "ours.glb")
-    run.say(f"{sequence.name}: osteon skin {' '.join(BEFORE)}")
+    run.report(f"{sequence.name}: osteon skin {' '.join(BEFORE)}")
     before = _skin(run, source, folder / "before.glb", *BEFORE)
     model = load_model(ours)
     if find_spec("py_dem_bones") is None:
-        run.miss("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
+        run.report_missing("Dem Bones: omitted, because it is not installed; install the extra osteon[bench]")
         return SeenFiles(ours, before, None, model, ours.stat().st_size)
-    run.say(f"{sequence.name}: Dem Bones, {model.n_bones} bones")
+    run.report(f"{sequence.name}: Dem Bones, {model.n_bones} bones")
     peer = folder / "dem_bones.glb"
     save_model(dem_bones_model(sequence, model.n_bones, influences=INFLUENCES), peer)
     return SeenFiles(ours, before, peer, model, ours.stat().st_size)

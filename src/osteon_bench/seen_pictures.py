@@ -40,7 +40,7 @@ GREY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A camera that looks along -back."""
+    """A camera whose view direction is -back."""
 
     axes: Float64  # (3,3) to the right, upwards and backwards
     middle: Float64  # (3,) of what it shows

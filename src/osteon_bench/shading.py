@@ -68,12 +68,12 @@ def bench_shading(run: BenchRun) -> list[Row]:
     for case in CASES:
         sequence = find_sequence(run, case.name)
         if sequence is not None:
-            run.say(f"{case.name}, {case.bones} {case.bone_type} bones")
+            run.report(f"{case.name}, {case.bones} {case.bone_type} bones")
             rows += _case_rows(run, case, sequence)
     for name in WEIGHED:
         sequence = find_sequence(run, name)
         if sequence is not None:
-            run.say(f"{name}: bytes of five targets of normals")
+            run.report(f"{name}: bytes of five targets of normals")
             rows.append(_bytes_row(run, name, sequence))
     if (run.data / "horse.npz").is_file():
         rows += _time_rows(run)
@@ -146,7 +146,7 @@ def _time_rows(run: BenchRun) -> list[Row]:
         taken: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(RUNS):
             for way, (source, more) in ways.items():
-                run.say(f"{name}: time, {way}")
+                run.report(f"{name}: time, {way}")
                 taken[way].append(_command_seconds(source, path, bones, more))
         least = {way: min(seconds) for way, seconds in taken.items()}
         over = least["now"] / least["positions alone"]
@@ -174,13 +174,13 @@ def _command_seconds(source: Path, path: Path, bones: int, more: list[str]) -> f
 def _same_bytes(run: BenchRun) -> list[Row]:
     """Whether `--shading 0` writes what another checkout writes, byte for byte."""
     if run.against is None:
-        run.miss("name the checkout before with --against, to compare the bytes of --shading 0")
+        run.report_missing("name the checkout before with --against, to compare the bytes of --shading 0")
         return []
     rows = []
     for name in ("horse", "flag", "cow"):
         path = run.data / f"{name}.npz"
         if path.is_file():
-            run.say(f"{name}: bytes of both checkouts")
+            run.report(f"{name}: bytes of both checkouts")
             for rank in ("0", "5"):
                 ours = _written(Path(__file__).parents[1], path, ["--shading", "0", "--rank", rank])
                 theirs = _written(run.against / "src", path, ["--rank", rank])

@@ -35,7 +35,7 @@ def bench_simplex(run: BenchRun) -> list[Row]:
     rows = time_rows(run, largest)
     for body in cases:
         poser = Poser.of(body.vertices, body.faces, body.skeleton)
-        run.say(f"{body.name}: exactness")
+        run.report(f"{body.name}: exactness")
         rows += _exactness(body, poser)
         rows += _segments(body, poser)
         rows += _poses(run, body, poser)
@@ -61,8 +61,8 @@ def _exactness(body: PoseCase, poser: Poser) -> list[Row]:
     similar = _similarity(3.0, poser.dimension)
     track = next(iter(body.poses.values()))
     moved = StickSkeleton(apply(similar, skeleton.joints), skeleton.bones, skeleton.names, skeleton.root)
-    turn = similar[:, :3] / 3.0
-    rotations = None if track.rotations is None else turn @ track.rotations @ turn.T
+    rotation = similar[:, :3] / 3.0
+    rotations = None if track.rotations is None else rotation @ track.rotations @ rotation.T
     there = Poser.of(apply(similar, body.vertices), body.faces, moved)
     after = there.pose(replace(track, joints=apply(similar, track.joints[0])[None], rotations=rotations))[0]
     commuted = np.abs(after - apply(similar, poser.pose(track)[0])).max() / (3 * diagonal)
@@ -127,7 +127,7 @@ def _poses(run: BenchRun, body: PoseCase, poser: Poser) -> list[Row]:
     blend = Poser.of(body.vertices, body.faces, body.skeleton, options=PoserOptions(method="ssd"))
     rows = []
     for name, track in body.poses.items():
-        run.say(f"{body.name}: {name}")
+        run.report(f"{body.name}: {name}")
         case = f"{body.name}: {name}"
         ideal = poser.ideal(track)[0]
         for method, posing in (("simplex", poser), ("ssd", blend)):

@@ -36,11 +36,11 @@ WHOLE_RUNS = 3
 def time_rows(run: BenchRun, body: PoseCase) -> list[Row]:
     """Table 1, the ratios that must hold, and that the eliminated system is the full one."""
     case = f"{body.name}, {len(body.vertices)} vertices"
-    run.say(f"{case}: times")
+    run.report(f"{case}: times")
     Poser.of(body.vertices, body.faces, body.skeleton)  # compiles
     plain_way = _PlainWay.of(body)
     rows = _pose_rows(case, body, plain_way) + _segment_rows(run, case, body)
-    run.say(f"{case}: from mesh to pose")
+    run.report(f"{case}: from mesh to pose")
     return rows + _whole_rows(case, body, plain_way)
 
 
@@ -163,7 +163,7 @@ def _segment_rows(run: BenchRun, case: str, body: PoseCase) -> list[Row]:
 
 def _segmentations(run: BenchRun, body: PoseCase) -> list[Segmentation]:
     """By blocks, by the traversal of 4.2, and directly: each the fastest of several alternating runs."""
-    run.say(f"{body.name}: segmentations")
+    run.report(f"{body.name}: segmentations")
     methods: tuple[SegmentMethod, ...] = ("blocks", "traverse", "plain")
     runs = [
         [segment_mesh(body.vertices, body.faces, body.skeleton, options=SegmentOptions(method=m)) for m in methods]

@@ -27,7 +27,7 @@ def bench_strangers(run: BenchRun) -> list[Row]:
     """Rows of each animated file, then a summary."""
     sources = find_sources(run.data) if run.data.is_dir() else []
     if not sources:
-        run.miss(f"'{run.data}' holds no file of a known format; name a folder with --data")
+        run.report_missing(f"'{run.data}' holds no file of a known format; name a folder with --data")
         return []
     trials = [_tried(run, source) for source in sources]
     return [row for trial in trials for row in _rows(trial)] + _totals(trials)
@@ -37,13 +37,13 @@ def _tried(run: BenchRun, source: ForeignSource) -> Trial:
     with TemporaryDirectory(prefix="osteon-strangers-") as folder:
         trial = try_source(source, Path(folder), run.threads)
     if not trial.agrees:
-        run.say(f"{source.name}: osteon info and osteon skin disagree: {trial.runs[-1].reason}")
+        run.report(f"{source.name}: osteon info and osteon skin disagree: {trial.runs[-1].reason}")
     for broken in trial.broken:
-        run.say(f"{source.name}: osteon {broken.words[0]} broke: {broken.reason}")
+        run.report(f"{source.name}: osteon {broken.words[0]} broke: {broken.reason}")
     if trial.refused is not None:
-        run.say(f"{source.name}: osteon {trial.refused.words[0]} refused: {trial.refused.reason}")
+        run.report(f"{source.name}: osteon {trial.refused.words[0]} refused: {trial.refused.reason}")
     elif not trial.broken:
-        run.say(f"{source.name}: {_story(trial)}, {trial.seconds:.1f} s, {trial.megabytes:.0f} MB")
+        run.report(f"{source.name}: {_story(trial)}, {trial.seconds:.1f} s, {trial.megabytes:.0f} MB")
     return trial
 
 

@@ -1,4 +1,4 @@
-"""What `osteon bench` prints for people: the rows of a run, and the history of a bench."""
+"""Tables that `osteon bench` prints: the rows of a run, and the history of a bench."""
 
 from __future__ import annotations
 

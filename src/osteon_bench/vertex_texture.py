@@ -5,9 +5,9 @@ What is compared is the strongest form of it that is known here, byte for byte:
 - a sample is three whole numbers of a position between the corners of the box of all frames, and a normal of two bytes
   on an octahedron: 8 bytes with 16-bit positions (one texel of four 16-bit channels), 5 bytes with 8-bit ones;
 - the triangles' indices are the only thing beside the samples. A rest pose, texture coordinates to look up by, padding
-  to powers of two and fourth channels, which engines' own importers ask for, are not counted;
-- as many frames as fit are kept, evenly from the first to the last, and the shader goes straight from one to the next,
-  in positions and in normals, which it then makes unit vectors. More than all frames are never needed;
+  to powers of two and fourth channels, which the importers of engines require, are not counted;
+- the largest number of frames that fits is kept, evenly from the first to the last, and the shader interpolates
+  positions and normals linearly between them and normalises the normals. More than all frames are never needed;
 - of both widths the one that is seen less is taken (bench/seen.py).
 
 Half-float positions are coarser than whole numbers of 16 bits; normals of three bytes cost more than they show.
@@ -33,7 +33,7 @@ NORMAL_STEPS = 127
 
 @dataclass(frozen=True, slots=True)
 class VertexTexture:
-    """What a shader reads, already in its own numbers."""
+    """The data that a shader reads, in the number formats of the texture."""
 
     keys: Float64  # (k,) the frames that are kept
     positions: Float64  # (k,v,3) rounded

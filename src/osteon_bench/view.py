@@ -55,10 +55,10 @@ def bench_view(run: BenchRun) -> list[Row]:
     rows, sequence = _bundle_rows_if_built(run), horse_or_fox(run)
     lacking = lacking_tools()
     for line in lacking:
-        run.miss(line)
+        run.report_missing(line)
     if lacking or not rows:
         return rows
-    run.say(f"{sequence.name}: {BONES} bones")
+    run.report(f"{sequence.name}: {BONES} bones")
     model = _fit(sequence, run.threads)
     # A separate thread: playwright keeps an event loop running, and a thread can run only one.
     with ThreadPoolExecutor(1) as thread:
@@ -68,9 +68,9 @@ def bench_view(run: BenchRun) -> list[Row]:
 def _browser_rows(run: BenchRun, model: SkinnedModel) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name, served_folder(Path(name)) as address:
         _prepare(model, Path(name))
-        run.say("first picture, and that of a bare three.js page")
+        run.report("first picture, and that of a bare three.js page")
         rows = _first_rows(model, address)
-        run.say(f"a crowd of {CROWD}, by palettes and by streaming; minutes on a software rasteriser")
+        run.report(f"a crowd of {CROWD}, by palettes and by streaming; minutes on a software rasteriser")
         with open_page(480, 270) as page:
             page.goto(f"{address}/crowd.html")
             return rows + crowd_rows(model.name, page)
@@ -80,7 +80,7 @@ def _bundle_rows_if_built(run: BenchRun) -> list[Row]:
     try:
         return _bundle_rows()
     except FileFormatError as error:  # the page was not built
-        run.miss(str(error))
+        run.report_missing(str(error))
         return []
 
 
@@ -109,7 +109,7 @@ def _prepare(model: SkinnedModel, folder: Path) -> None:
 
 
 def _first_rows(model: SkinnedModel, address: str) -> list[Row]:
-    """Both pages in turn, so that whatever else the machine does falls on both."""
+    """Both pages alternately, so that other work of the machine affects both."""
     found: dict[str, list[float]] = {"page/index.html": [], "bare.html": []}
     for _ in range(OPENINGS):
         for name, times in found.items():

@@ -32,7 +32,9 @@ CLOSE = 1e-5
 #: What the shader makes of EigenSkin, what the script makes of a role, and how joints are turned.
 SHADER = "async () => [...(await window.osteon.engine.readPositions(0))]"
 SCRIPT = "(role) => [...window.osteon.engine.eigenskin.positionsOf(role)]"
-POSE = "() => { const { turns, shift } = window.osteon.page.eigenskin.pose; return { turns: [...turns], shift }; }"
+POSE = (
+    "() => { const { rotations, shift } = window.osteon.page.eigenskin.pose; return { turns: [...rotations], shift }; }"
+)
 
 
 @pytest.fixture(scope="module")

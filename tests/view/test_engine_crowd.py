@@ -43,7 +43,7 @@ def expected(engine, instance, frame, kinds):
     posed = pose_frames(model)[clip.stop - 1] if last else between(model, clip.start + first, at - first)
     centers = engine.run("engine.group.characters.map(({ center }) => center)")
     x, y, z = (posed.astype(np.float64) - centers[instance["character"]]).T
-    s, c = np.sin(instance["turn"]), np.cos(instance["turn"])
+    s, c = np.sin(instance["angle"]), np.cos(instance["angle"])
     turned = np.stack([c * x + s * z, y, c * z - s * x], axis=1)
     return turned + instance["place"] + centers[0]
 

@@ -53,7 +53,7 @@ def engine(page):
 def in_place(posed, instance, centers):
     """(v,3) of a character as an instance stands in the scene."""
     x, y, z = (posed - centers[instance["character"]]).T
-    s, c = np.sin(instance["turn"]), np.cos(instance["turn"])
+    s, c = np.sin(instance["angle"]), np.cos(instance["angle"])
     return np.stack([c * x + s * z, y, c * z - s * x], axis=1) + instance["place"] + centers[0]
 
 

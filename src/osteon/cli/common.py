@@ -138,9 +138,9 @@ class ProgressLines:
     """Prints each stage once, and its progress on each tick; lines before `patience` seconds are delayed."""
 
     def __init__(
-        self, say: Callable[[str], None], patience: float = PATIENCE, now: Callable[[], float] = time.perf_counter
+        self, write: Callable[[str], None], patience: float = PATIENCE, now: Callable[[], float] = time.perf_counter
     ) -> None:
-        self._say, self._patience, self._now = say, patience, now
+        self._write, self._patience, self._now = write, patience, now
         self._began = now()
         self._remaining = RemainingTime(now)
         self._seen: set[str] = set()
@@ -164,7 +164,7 @@ class ProgressLines:
         with self._lock:
             held, self._held = self._held or [], None
             for line in held:
-                self._say(line)
+                self._write(line)
 
     def tick(self) -> None:
         """Print the progress of the current stage, if there is one."""
@@ -181,17 +181,17 @@ class ProgressLines:
         line = f"{self._now() - self._began:8.1f} s  {text}"
         with self._lock:
             if self._held is None:
-                self._say(line)
+                self._write(line)
             else:
                 self._held.append(line)
 
 
 @contextmanager
 def progress_lines(
-    say: Callable[[str], None], interval: float = INTERVAL, patience: float = PATIENCE
+    write: Callable[[str], None], interval: float = INTERVAL, patience: float = PATIENCE
 ) -> Iterator[Progress]:
     """Yield a progress callback that prints lines; the current stage is also printed every `interval` seconds."""
-    lines, done = ProgressLines(say, patience), threading.Event()
+    lines, done = ProgressLines(write, patience), threading.Event()
 
     def tick() -> None:
         while not done.wait(interval):

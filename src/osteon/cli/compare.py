@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompareFiles:
-    """What is written."""
+    """The outputs of the command."""
 
     report: str | None = option(
         None,

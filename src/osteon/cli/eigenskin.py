@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EigenSkinFiles:
-    """What is read and written."""
+    """The skeleton that is read, and the outputs."""
 
     outputs: tuple[str, ...] = option(
         (),

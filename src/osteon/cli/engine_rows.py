@@ -84,8 +84,8 @@ def engine_notes(model: SkinnedModel, files: list[FilePlays], options: SaveOptio
     own = model.asset.normals
     if usd and had and own is not None and not single_normals(model.faces, own):
         notes.append(
-            "USD has one normal offset per vertex, and hard edges give vertices several normals, so the corrections of "
-            "normals are omitted there; .glb keeps them"
+            "USD has one normal offset per vertex, and vertices on hard edges have several normals, so the corrections "
+            "of normals are omitted there; .glb keeps them"
         )
     return notes
 

@@ -56,7 +56,7 @@ def _parse_bake(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LodFiles:
-    """What is written."""
+    """The outputs of the command."""
 
     outputs: tuple[str, ...] = option(
         (),

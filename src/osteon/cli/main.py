@@ -66,7 +66,7 @@ def cli() -> None:
     osteon demo                          try it, no data needed
     osteon skin cloth/*.obj -o cloth.glb skin a sequence
     osteon rig walk/ -o walk.glb         find its skeleton
-    osteon view cloth.glb cloth/         look at it, beside its source
+    osteon view cloth.glb cloth/         show it beside its source
     osteon play cloth.glb -o frames/     back to vertices
     osteon pose hand.obj hand.tgf fist.tgf -o fist.obj
     osteon info cloth.glb                list the contents of a file
@@ -148,13 +148,13 @@ def _place_of(error: OSError) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception, or one that led to it, is about too little memory; systems report that in several ways."""
+    """Whether an exception, or one that caused it, reports too little memory; systems report that in several ways."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
-    said = str(error)
-    if isinstance(error, (ImportError, OSError)) and ("failed to map segment" in said or "allocate memory" in said):
+    text = str(error)
+    if isinstance(error, (ImportError, OSError)) and ("failed to map segment" in text or "allocate memory" in text):
         return True
-    if isinstance(error, RuntimeError) and said == "can't start new thread":
+    if isinstance(error, RuntimeError) and text == "can't start new thread":
         return True
     earlier = error.__cause__ or error.__context__
     return earlier is not None and is_out_of_memory(earlier)

@@ -225,5 +225,5 @@ def naming_input(inputs: tuple[str, ...], name: str) -> Iterator[None]:
         start = next((start for start in starts if text.startswith(start)), None)
         if start is None:
             raise
-        look = command_text("osteon", "view", *inputs)
-        raise GeometryError(f"{inputs[0]}: {text.removeprefix(start)}; look at it with: {look}") from error
+        view = command_text("osteon", "view", *inputs)
+        raise GeometryError(f"{inputs[0]}: {text.removeprefix(start)}; view it with: {view}") from error

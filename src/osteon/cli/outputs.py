@@ -1,4 +1,4 @@
-"""What a command writes: checked once, before the work, and written together, all of it or nothing.
+"""Outputs of a command: checked once before the work, and written together or not at all.
 
 outputs = plan_outputs([*inputs, files.rig], file_output("--report", files.report), …)
 …                                   # the work
@@ -33,7 +33,7 @@ _FORCE = "osteon.force"
 
 @dataclass(slots=True)
 class Written:
-    """What this run has written, for the message of a run that ends early."""
+    """Outputs that this run has written, for the message of a run that ends early."""
 
     paths: list[Path] = field(default_factory=list)
     begun: bool = False  # the run has come as far as writing

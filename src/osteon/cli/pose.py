@@ -52,7 +52,7 @@ MESH_SUFFIXES = (".obj", ".ply", ".off", ".mesh", ".abc", ".fbx", ".npy")
 
 @dataclass(frozen=True, slots=True)
 class PoseFiles:
-    """What is written."""
+    """The outputs of the command."""
 
     output: str = option(
         "",
@@ -70,7 +70,7 @@ class PoseFiles:
         help="Draw rest pose, segments, pose and distortion, beside linear blending (ssd).",
         flags=("--picture",),
         metavar="FILE.png",
-        needs=(need(skeleton=True, says="draws a skeleton, and there is none"),),
+        needs=(need(skeleton=True, reason="draws a skeleton, and there is none"),),
     )
     frame: int = option(0, help="The pose that the picture shows.", flags=("--frame",), needs=(need(picture=GIVEN),))
 
@@ -266,7 +266,7 @@ def place_warnings(skeleton: StickSkeleton, vertices: Float64, name: str) -> lis
     if not n_far:
         return []
     if place.is_elsewhere:
-        return [f"{name} stands beside the mesh: {n_far} of {skeleton.n_joints} joints lie far outside; move it"]
+        return [f"{name} is beside the mesh: {n_far} of {skeleton.n_joints} joints are far outside; move it"]
     listed = ", ".join(skeleton.names[j] for j in place.far[:SHOWN])
     return [f"{name} has joints far outside the mesh: {listed}{', …' if n_far > SHOWN else ''}"]
 

@@ -84,7 +84,7 @@ def _sticks(model: SkinnedModel, character: str) -> ModelSticks:
 
     if model.skeleton is None or not len(model.skeleton.names):
         raise OptionError(
-            f"{character}: its bones hang in no skeleton; find one with osteon rig, or name one: "
+            f"{character}: its bones have no skeleton; find one with osteon rig, or name one: "
             "osteon pose MESH SKELETON POSE… -o OUT"
         )
     return sticks_for(model, character)

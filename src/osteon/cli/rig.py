@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RigFiles:
-    """What is written."""
+    """The outputs of the command."""
 
     outputs: tuple[str, ...] = option(
         (),

@@ -74,7 +74,7 @@ def simulate(
 
     SOLID is a MEDIT .mesh of tetrahedra, or any closed surface, which is filled with a lattice. SKELETON is .tgf,
     .skel, .json or a glTF with a skin. Each POSE is a file as `osteon pose` takes it; --sweep makes poses of every
-    joint. The folder is what EigenSkin learns from (docs/simulate.md). Stop it, and the same command goes on.
+    joint. The folder is what EigenSkin learns from (docs/simulate.md). Stopped, the same command continues.
 
     \b
     osteon simulate hand.mesh hand.tgf fist.json -o fist/
@@ -103,7 +103,7 @@ def simulate(
 
         facts = {"solid": solid.name, "skeleton": skeleton.name, **_about(body, word)}
         plan = SimulationPlan(planned, limits, flesh.load_steps, f".{files.meshes}", facts)
-        with _telling_how_to_go_on(files.output, len(planned)):
+        with _reporting_interruption(files.output, len(planned)):
             done = simulate_poses(
                 body,
                 plan,
@@ -134,7 +134,9 @@ def _limits(skeleton: StickSkeleton, sweep: SweepOptions) -> tuple[tuple[JointLi
         return load_limits(sweep.limits, skeleton), False
     found = guess_limits(skeleton)
     if not found:
-        raise OptionError(f"--sweep: no joint of {skeleton.name} has a bone on either side; tell how with --limits")
+        raise OptionError(
+            f"--sweep: no joint of {skeleton.name} has a bone on both sides; define the limits with --limits"
+        )
     return found, True
 
 
@@ -172,7 +174,7 @@ def _about(body: ElasticBody, word: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _telling_how_to_go_on(folder: Path, n_poses: int) -> Iterator[None]:
+def _reporting_interruption(folder: Path, n_poses: int) -> Iterator[None]:
     """After Ctrl-C or SIGTERM, print how many poses are done."""
     from osteon.io.poses.pose_list import LIST_NAME, read_pose_list
 
@@ -183,7 +185,7 @@ def _telling_how_to_go_on(folder: Path, n_poses: int) -> Iterator[None]:
         done = len(read_pose_list(path).poses) if path.is_file() else 0
         if done:
             WRITTEN.paths.append(folder)
-        click.echo(f"{done} of {n_poses} poses are done; the same command goes on from there", err=True)
+        click.echo(f"{done} of {n_poses} poses are done; the same command continues from there", err=True)
         raise
 
 

@@ -69,7 +69,7 @@ class SkinFiles:
         needs=(
             need(
                 bound=False,
-                says="has its own bones, so there is no search for a bound; use --helpers and --rank",
+                reason="has its own bones, so there is no search for a bound; use --helpers and --rank",
             ),
         ),
     )
@@ -343,7 +343,7 @@ def _is_model(path: str) -> bool:
 
 
 def write_outputs(fit: SkinFit, outputs: tuple[str, ...], options: SaveOptions, kept: Character | None = None) -> None:
-    """Write every output in the format its name says, with the options that this format has."""
+    """Write every output in the format of its suffix, with the options that this format has."""
 
     for path in outputs:
         if kept is not None and keeps_rig(kept, fit.model, path):

@@ -141,7 +141,7 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
         with closing(AnswerFile(target)) as answers:
             answers.begin_writing(fingerprint, plan.questions)
             server = study_server(answers, animations, listener)
-            _serve(server, answers, folder, serving, _Telling(outputs, json_file, quiet))
+            _serve(server, answers, folder, serving, _Address(outputs, json_file, quiet))
 
 
 @study.command()
@@ -191,14 +191,14 @@ def _plan(reference: str, candidates: tuple[str, ...], names: tuple[str, ...] | 
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
-    """How a run prints its address."""
+class _Address:
+    """Prints the address of a run, and writes it to the file of --json."""
 
     outputs: Outputs
     json_file: str | None
     quiet: bool
 
-    def tell(self, address: str, answers: AnswerFile) -> None:
+    def show(self, address: str, answers: AnswerFile) -> None:
         given, raters = answers.counts()
         facts = {"address": address, "questions": len(answers.questions), "answers": given, "raters": raters}
         with self.outputs.writing(private=True):
@@ -209,11 +209,11 @@ class _Telling:
             click.echo(address if self.quiet else f"{address}  ({begun}Ctrl-C to end)")
 
 
-def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: StudyServing, telling: _Telling) -> None:
+def _serve(server: PageServer, answers: AnswerFile, folder: Path, serving: StudyServing, printer: _Address) -> None:
     """Run the server until Ctrl-C, then print the number of answers."""
 
     def ready(address: str) -> None:
-        telling.tell(address, answers)
+        printer.show(address, answers)
         if not serving.no_browser:
             threading.Thread(target=open_tab, args=(address,), daemon=True).start()
 

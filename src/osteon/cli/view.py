@@ -53,7 +53,7 @@ def view(
     FILE is a model written by Osteon, any glTF or USD animated by a skin or morph targets, or a sequence: a folder of
     meshes, a pattern, an animated file. A single mesh can be posed. SOURCE is the sequence to compare a model with.
     Of several files the last is the source; the models before it can be swapped during playback. A folder of models
-    stands for all of them. For a character with EigenSkin, SOURCE may be the folder of poses that it was learned from:
+    means all of them. For a character with EigenSkin, SOURCE may be the folder of poses that it was learned from:
     its joints are posed in the page, beside the skin alone and the simulated meshes. Ctrl-C ends the server.
 
     \b
@@ -144,11 +144,11 @@ def _export(collection: Collection, target: str, outputs: Outputs, json_file: st
         write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
-        console().print(_how_to_see(target, kind == "file", facts["bytes"]), markup=False, soft_wrap=True)
+        console().print(_next_step(target, kind == "file", facts["bytes"]), markup=False, soft_wrap=True)
 
 
-def _how_to_see(target: str, is_file: bool, size: int) -> str:
-    """What was written, its size, and how to open it."""
+def _next_step(target: str, is_file: bool, size: int) -> str:
+    """Path and size of the export, and how to open it."""
     from osteon.view.export import SLOW_BYTES
 
     written = f"written to {target}, {size_text(size)}; "

@@ -46,12 +46,12 @@ def checked(
 
 
 def checked_indices(name: str, value: ArrayLike, shape: Sequence[int | None], count: int) -> Int32:
-    """Like `checked`, for indices that must lie in 0 … count - 1."""
+    """Like `checked`, for indices that must be in 0 … count - 1."""
     raw = np.asarray(value)
     if raw.size and raw.dtype.kind not in "iu":
         raise GeometryError(f"{name}: expected whole numbers, got {raw.dtype}")
     if raw.size and (int(raw.min()) < 0 or int(raw.max()) >= count):
-        raise GeometryError(f"{name}: indices must lie in 0 … {count - 1}, got {int(raw.min())} … {int(raw.max())}")
+        raise GeometryError(f"{name}: indices must be in 0 … {count - 1}, got {int(raw.min())} … {int(raw.max())}")
     array: Int32 = checked(name, raw, shape, np.int32)
     return array
 

@@ -166,7 +166,7 @@ class JoinedFrames:
         return self._sources[0].n_vertices
 
     def read(self, start: int, stop: int) -> Float32:
-        """From as many sources as it takes; a run that one holds is that one's own."""
+        """Frames from all sources that the run covers; a run within one source is not copied."""
         parts = []
         for source, first in zip(self._sources, self._starts.tolist(), strict=False):
             low, high = max(start - first, 0), min(stop - first, source.n_frames)

@@ -1,8 +1,8 @@
 """Compiled kernels on disk: one file per kernel, in a folder of the user.
 
 A file is named after its kernel and a digest of all that its code depends on: the bytecode and constants of the
-function and of every kernel it calls, in any file, its options and the types of its arguments. So a change anywhere
-leads to a new file, and nothing needs to be deleted. The folder is named after Osteon's version
+function and of every kernel it calls, in any file, its options and the types of its arguments. So any change
+creates a new file, and nothing needs to be deleted. The folder is named after Osteon's version
 and a digest of Python, numba and the processor. A file that is damaged or unreadable is a cache miss.
 
 The folder is NUMBA_CACHE_DIR if that is set, else the user's cache folder, else a private folder among the temporary
@@ -241,7 +241,7 @@ def _is_private(folder: Path) -> bool:
 
 
 def _is_ours(about: os.stat_result) -> bool:
-    """Whether a folder or file belongs to this user or to root, and nobody else can write to it."""
+    """Whether a folder or file belongs to this user or to root, and no other user can write to it."""
     if not hasattr(os, "getuid"):  # Windows: the folder is below the user's own
         return True
     return about.st_uid in (0, os.getuid()) and not about.st_mode & 0o022

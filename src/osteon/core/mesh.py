@@ -104,7 +104,7 @@ class CornerNormals:
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """What the input carried besides positions. Every field may be absent (None or empty)."""
+    """Data of the input besides positions. Every field may be absent (None or empty)."""
 
     uvs: Float32 | None = None  # (t,3,2) one texture coordinate per triangle corner, origin at the bottom left
     colors: Float32 | None = None  # (v,4) RGBA in 0 … 1

@@ -251,9 +251,9 @@ class StoredLevels:
 
     def check_fit(self, model: SkinnedModel) -> None:
         """Refuse coarse meshes that another model was made for."""
-        own = _likeness(model.character)
+        own = _shared_properties(model.character)
         for number, character in enumerate(self.coarse, 1):
-            found = _likeness(character)
+            found = _shared_properties(character)
             for what in own:
                 if found[what] != own[what]:
                     raise GeometryError(f"coarse mesh {number}: its {what} are not the model's")
@@ -263,8 +263,8 @@ class StoredLevels:
                 )
 
 
-def _likeness(character: Character) -> dict[str, Any]:
-    """What all meshes of a model have alike."""
+def _shared_properties(character: Character) -> dict[str, Any]:
+    """Properties that all meshes of a model must share."""
     return {
         "blends": (character.deformer.kind, character.fallback is None),
         "corrections": [

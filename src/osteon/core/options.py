@@ -7,7 +7,7 @@ The fields define the checks on construction (`check_options`), the flags of the
 (`osteon_bench/doc_tables.py`). The type of a field defines what a value may be: a number, a word of a Literal, a file,
 yes or no.
 
-An option that has no effect is refused, never ignored. `needs` lists what must hold for it: values of other fields, or
+An option that has no effect is refused, never ignored. `needs` lists the conditions: values of other fields, or
 circumstances that only the caller can pass, such as whether there is a rig (`check_used`).
 """
 
@@ -41,17 +41,17 @@ CIRCUMSTANCES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What must hold for an option to have an effect: one of these fields or circumstances with one of its values."""
+    """A condition for an option to have an effect: one of these fields or circumstances has one of its values."""
 
     any_of: tuple[tuple[str, tuple[Any, ...]], ...]
-    says: str = ""  # why it otherwise has no effect, and what to do; "": lists the options it needs
+    reason: str = ""  # why it otherwise has no effect, and what to do; "": lists the options it needs
     only_for: tuple[Any, ...] = ()  # values of the option that need it; (): all
 
 
-def need(*, says: str = "", only_for: tuple[Any, ...] = (), **any_of: Any) -> Need:
-    """`need(weights="bounded")`, `need(holdout=GIVEN)`, `need(rig=False, says="…")`; of several, one must hold."""
+def need(*, reason: str = "", only_for: tuple[Any, ...] = (), **any_of: Any) -> Need:
+    """`need(weights="bounded")`, `need(holdout=GIVEN)`, `need(rig=False, reason="…")`; of several, one must hold."""
     wanted = tuple((name, value if isinstance(value, tuple) else (value,)) for name, value in any_of.items())
-    return Need(wanted, says, only_for)
+    return Need(wanted, reason, only_for)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ def first_unused(
         for wanted in of.option.needs:
             if not known.met(wanted, path):
                 value = str(values[path]) if wanted.only_for else ""
-                return Unused(of, value, wanted.says or f"needs {needed_flags(wanted, path, cls)}")
+                return Unused(of, value, wanted.reason or f"needs {needed_flags(wanted, path, cls)}")
     return None
 
 

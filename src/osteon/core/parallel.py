@@ -109,7 +109,7 @@ def limit_memory(n_bytes: int) -> None:
 
 
 def end_group(leader: int) -> None:
-    """Kill a process group at once; does nothing if it is gone or `leader` leads no group."""
+    """Kill a process group at once; does nothing if it has ended or `leader` is not the leader of a group."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)

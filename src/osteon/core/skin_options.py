@@ -36,8 +36,8 @@ class SkinOptions:
         help="'paper': Skinning Mesh Animations (2005) step by step.",
         flags=("--preset",),
         needs=(
-            need(bound=False, only_for=("paper",), says="has no search for a bound; use the default preset"),
-            need(rig=False, only_for=("paper",), says="finds its own bones; use the default preset with a rig"),
+            need(bound=False, only_for=("paper",), reason="has no search for a bound; use the default preset"),
+            need(rig=False, only_for=("paper",), reason="finds its own bones; use the default preset with a rig"),
         ),
     )
     model: SkinModel = option(
@@ -47,9 +47,9 @@ class SkinOptions:
         flags=("--model",),
         page="Model",
         needs=(
-            need(bone_type="rigid", only_for=("dqs", "mwe"), says="blends rigid bones; add --bone-type rigid"),
-            need(preset="default", only_for=_FITTED, says="the paper preset blends linearly; use the default preset"),
-            need(bound=False, only_for=_FITTED, says="a bound is searched for with linear blending; omit it"),
+            need(bone_type="rigid", only_for=("dqs", "mwe"), reason="blends rigid bones; add --bone-type rigid"),
+            need(preset="default", only_for=_FITTED, reason="the paper preset blends linearly; use the default preset"),
+            need(bound=False, only_for=_FITTED, reason="a bound is searched for with linear blending; omit it"),
         ),
     )
     bones: int = option(
@@ -61,8 +61,8 @@ class SkinOptions:
         shown_default="as many as the motion needs, at most 64 more than mean shift finds",
         page="Bones",
         needs=(
-            need(bound=False, says="a bound finds the number of bones itself; omit --bones"),
-            need(rig=False, says="a rig has its own number; add bones with --helpers N"),
+            need(bound=False, reason="a bound finds the number of bones itself; omit --bones"),
+            need(rig=False, reason="a rig has its own number; add bones with --helpers N"),
         ),
     )
     bone_type: BoneType = option(
@@ -70,7 +70,7 @@ class SkinOptions:
         help="Rigid bones rotate and translate, scaled ones also scale along their own axes, flexible ones also shear.",
         flags=("--bone-type",),
         page="Bone type",
-        needs=(need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so its bones keep their type; omit it"),),
+        needs=(need(motion="found", helpers=GIVEN, reason=f"{_KEPT}, so its bones keep their type; omit it"),),
     )
     influences: int = option(
         4,
@@ -87,8 +87,8 @@ class SkinOptions:
         minimum=0,
         page="Rank of corrections",
         needs=(
-            need(bound=False, says="a bound finds the rank itself; omit --rank"),
-            need(model="lbs", says="corrections are fitted on top of linear blending only; omit --model"),
+            need(bound=False, reason="a bound finds the rank itself; omit --rank"),
+            need(model="lbs", reason="corrections are fitted on top of linear blending only; omit --model"),
         ),
     )
     shading: float = option(
@@ -102,8 +102,8 @@ class SkinOptions:
         unit="percent of E",
         page="Shading",
         needs=(
-            need(preset="default", says="the paper preset fits positions only; omit it"),
-            need(normals=("keep", "smooth"), says="faceted meshes have no normals to fit; omit it"),
+            need(preset="default", reason="the paper preset fits positions only; omit it"),
+            need(normals=("keep", "smooth"), reason="faceted meshes have no normals to fit; omit it"),
         ),
     )
     normal_rank: int = option(
@@ -114,7 +114,7 @@ class SkinOptions:
         minimum=-1,
         shown_default="0 to 5, as the shading needs",
         page="Rank of normal corrections",
-        needs=(need(normals=("keep", "smooth"), says="faceted meshes have no normals to correct; omit it"),),
+        needs=(need(normals=("keep", "smooth"), reason="faceted meshes have no normals to correct; omit it"),),
     )
     normals: NormalChoice = option(
         "keep",
@@ -127,11 +127,11 @@ class SkinOptions:
         help="Bones to add to the rig.",
         flags=("--helpers",),
         minimum=0,
-        needs=(need(rig=True, says="adds bones to a rig; name one with --rig FILE"),),
+        needs=(need(rig=True, reason="adds bones to a rig; name one with --rig FILE"),),
     )
     tolerance: float = option(
         0.05,
-        help="eps of mean shift; larger gives fewer bones.",
+        help="eps of mean shift; a larger value finds fewer bones.",
         flags=("--tolerance", "--eps"),
         above=0,
         below=2,
@@ -140,7 +140,7 @@ class SkinOptions:
             need(
                 preset="default",
                 bones=0,
-                says="the paper preset finds it from the number of bones; omit it or --bones",
+                reason="the paper preset finds it from the number of bones; omit it or --bones",
             ),
         ),
     )
@@ -148,7 +148,7 @@ class SkinOptions:
         "nnls",
         help="Least squares of the paper preset.",
         flags=("--weights",),
-        needs=(need(preset="paper", says="needs --preset paper; the default preset keeps weights >= 0"),),
+        needs=(need(preset="paper", reason="needs --preset paper; the default preset keeps weights >= 0"),),
     )
     delta: float = option(
         0.0,
@@ -175,8 +175,8 @@ class SkinOptions:
         maximum=1e6,
         page="Refining rounds",
         needs=(
-            need(preset="default", says="the paper preset does not refine; use the default preset"),
-            need(motion="found", says=f"{_KEPT}, so nothing is refined; omit it"),
+            need(preset="default", reason="the paper preset does not refine; use the default preset"),
+            need(motion="found", reason=f"{_KEPT}, so nothing is refined; omit it"),
         ),
     )
     stiffness: float = option(
@@ -189,14 +189,14 @@ class SkinOptions:
         needs=(
             need(
                 bone_type=("scaled", "flexible"),
-                says="rigid bones are rotations already; use --bone-type scaled or flexible",
+                reason="rigid bones are rotations already; use --bone-type scaled or flexible",
             ),
             need(
                 preset="default",
                 holdout=GIVEN,
-                says="the paper preset has no stiffness; use the default preset",
+                reason="the paper preset has no stiffness; use the default preset",
             ),
-            need(motion="found", helpers=GIVEN, says=f"{_KEPT}, so no bone is fitted; omit it"),
+            need(motion="found", helpers=GIVEN, reason=f"{_KEPT}, so no bone is fitted; omit it"),
         ),
     )
     smooth_weights: float = option(
@@ -207,9 +207,9 @@ class SkinOptions:
         maximum=1e6,
         page="Smooth weights",
         needs=(
-            need(preset="default", says="the paper preset has no smoothness term; use the default preset"),
-            need(model="lbs", says="smooth weights need linear blending; omit --model"),
-            need(rig=False, says="weights for a rig are not smoothed; omit it"),
+            need(preset="default", reason="the paper preset has no smoothness term; use the default preset"),
+            need(model="lbs", reason="smooth weights need linear blending; omit --model"),
+            need(rig=False, reason="weights for a rig are not smoothed; omit it"),
         ),
     )
     prefix: str | None = option(
@@ -218,7 +218,7 @@ class SkinOptions:
         flags=("--prefix",),
         metavar="TEXT",
         shown_default="bone_0, bone_1, …",
-        needs=(need(rig=False, says="a rig keeps the names of its joints; omit it"),),
+        needs=(need(rig=False, reason="a rig keeps the names of its joints; omit it"),),
     )
     holdout: int = option(
         0,
@@ -229,8 +229,8 @@ class SkinOptions:
         but=(1,),
         expected="0 (none) or 2 and more",
         needs=(
-            need(bound=False, says="not available with a bound; fit again with the bones and rank that it finds"),
-            need(rig=False, says="not available with a rig; its joints are given for all frames"),
+            need(bound=False, reason="not available with a bound; fit again with the bones and rank that it finds"),
+            need(rig=False, reason="not available with a rig; its joints are given for all frames"),
         ),
     )
     seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)

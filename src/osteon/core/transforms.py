@@ -76,8 +76,8 @@ def rotation_from_axis_angle(axis: FloatArray, angle: FloatArray | float) -> Flo
 def least_rotation(source: FloatArray, target: FloatArray, hint: FloatArray | None = None) -> Float64:
     """(…,3,3) the rotation by the least angle from one direction (…,3) to the other; the identity where one has none.
 
-    The product of two half turns, about the source and about the bisector, is a rotation to full precision at any
-    angle. Opposite directions rotate about the part of `hint` that is orthogonal to the source, or else about an
+    The product of two rotations by 180 degrees, about the source and about the bisector, is exact to full precision at
+    any angle. Opposite directions rotate about the part of `hint` that is orthogonal to the source, or else about an
     orthogonal axis, in 2D about z.
     """
     s, t = unit_vectors(source), unit_vectors(target)

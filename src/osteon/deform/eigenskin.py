@@ -14,13 +14,13 @@ Differs from the paper: columns of pairs of joints too.
 
     U_rv = n_rv peak_r 2^(-s_rv / 16) / 127
 
-n is -127 … 127 and s a byte per vertex that the column moves. Displacements fade out over a support; with one scale for
-a whole column their small parts would be lost.
+n is -127 … 127, and s is one byte per vertex that the column moves. Displacements fade out over a support; with one
+scale for a whole column their small parts would be lost.
 
 Notes on packing, elastic hand, 24 columns, error in unseen poses over that of single precision: one scale per column
 1.072, one per axis 1.037, numbers to the power of 1.5 1.013, a scale for 64, 16, 8, 4 vertices 1.025, 1.014, 1.010,
-1.008. With columns that leave half as much, four give 1.015, and one 1.007: a third of single precision for the same
-vertices, and 6 % of columns that hold all vertices.
+1.008. With columns that leave half of the error, four vertices per scale result in 1.015, and one in 1.007: a third of
+the bytes of single precision for the same vertices, and 6 % of those of columns that hold all vertices.
 """
 
 from __future__ import annotations

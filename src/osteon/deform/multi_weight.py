@@ -104,8 +104,8 @@ class MultiWeight:
         raised = checked_indices("reference", np.asarray(self.reference) - WORLD, shape[:1], n_bones + 1)
         object.__setattr__(self, "reference", checked("reference", raised + WORLD, shape[:1], np.int32))
         check_sums("weights", np.ascontiguousarray(self.weights[:, :, DIAGONAL]), 1.0)
-        turns = self.frames[..., :3].astype(np.float64)
-        if np.abs(turns.swapaxes(1, 2) @ turns - np.eye(3)).max(initial=0.0) > RIGID_FRAME:
+        rotations = self.frames[..., :3].astype(np.float64)
+        if np.abs(rotations.swapaxes(1, 2) @ rotations - np.eye(3)).max(initial=0.0) > RIGID_FRAME:
             raise GeometryError("frames: expected rotations with a centre, got frames that stretch")
 
     @property

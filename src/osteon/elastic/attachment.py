@@ -1,7 +1,7 @@
 """Which nodes of a solid a bone holds: those around it, off its axis so that they rotate with it, clear of its joints.
 
 A node at distance d from a bone is held if  d <= reach r(s),  r(s): how far the surface is from the bone there, and if
-its place s along the bone is at least r from a joint at either end (less on short bones): flesh there must give when
+its place s along the bone is at least r from a joint at either end (less on short bones): flesh there must deform when
 the joint bends. A reach of half a radius, a quarter of the thickness, leaves the rest of the flesh soft. It grows where
 that is not enough to hold the bone against twist. A bone in elements larger than it is thick holds the corners of those
 that it passes through: what they carry is rigid but for its joints. A node is held by the bone that is nearest.
@@ -37,9 +37,9 @@ from osteon.measure.closest_point import SurfaceBoxes, closest_points
 PLACES, INSIDE = 17, 0.5
 #: How far nodes are held, over the radius: the first that holds a bone.
 REACHES = (0.5, 0.6, 0.7, 0.8, 0.9)
-#: Clear of joints, over the radius there; at most this part of the bone.
+#: Distance kept from joints, over the radius there; at most this part of the bone.
 CLEARANCE, CLEAR_PART = 1.0, 0.33
-#: What holds a bone: this many nodes, whose distance from the axis (root mean square, over the radius) is at least
+#: A bone holds at least this many nodes, whose distance from the axis (root mean square, over the radius) is at least
 #: this.
 ENOUGH_NODES, OFF_AXIS = 6, 0.25
 #: Nodes of regular solids are just on these bounds; rounding must not decide.
@@ -68,7 +68,7 @@ def bone_room(vertices: Float64, faces: Int32, skeleton: StickSkeleton) -> BoneR
         out = np.flatnonzero(share < INSIDE)
         rest = f", as {len(out)} in all" if len(out) > 1 else ""
         name = skeleton.bone_name(int(out[0]))
-        raise GeometryError(f"bone '{name}' lies outside the flesh{rest}; move its joints into the mesh, or scale them")
+        raise GeometryError(f"bone '{name}' is outside the flesh{rest}; move its joints into the mesh, or scale them")
     radii = closest_points(SurfaceBoxes.of(vertices, faces), flat).distances.reshape(inside.shape)
     return BoneRoom(np.where(inside, radii, 0), inside)
 
@@ -87,7 +87,7 @@ def hold_nodes(solid: Solid, skeleton: StickSkeleton, room: BoneRoom) -> Int32:
     if len(loose):
         n = int(np.isin(piece, loose).sum())
         raise GeometryError(
-            f"solid: {n:,} nodes in {len(loose)} of its pieces hang on no bone; give each a bone, or join them"
+            f"solid: {n:,} nodes in {len(loose)} of its pieces have no bone; add one to each, or join them"
         )
     return held
 
@@ -136,7 +136,7 @@ class _Bone:
 
     @staticmethod
     def of(b: int, skeleton: StickSkeleton, room: BoneRoom) -> _Bone:
-        """Free ends need no room."""
+        """The bone with its clearance at both ends, which is zero at free ends."""
         length = float(np.linalg.norm(skeleton.vectors[b]))
         free = set(skeleton.free_ends().tolist())
         start, stop = (

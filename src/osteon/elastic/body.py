@@ -1,7 +1,7 @@
 """Flesh on a skeleton: the shape of the flesh for joint rotations.
 
-Bones move rigidly and hold the nodes around them; all others find the shape of least energy. A pose is reached in load
-steps: parts of its turns, each begun where the last one ended, moved on by blended bones.
+Bones move rigidly and hold the nodes around them; all others move to the shape of least energy. A pose is reached in
+load steps: fractions of its joint rotations. Each starts at the result of the previous one, moved by blended bones.
 
 Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3.
 Differs from the paper: linear tetrahedra in place of quadratic ones, another material, and no CalculiX.
@@ -26,12 +26,12 @@ from osteon.elastic.elements import Material, TetElements
 from osteon.elastic.newton import Equilibrium, NewtonOptions, StiffnessSystem, factor_symmetric, find_equilibrium
 from osteon.elastic.solid import Solid
 
-#: Forces out of balance, over the reactions, that a pose may be left with.
+#: Largest residual force, over the reactions, of a converged pose.
 IN_BALANCE = 1e-4
 #: Where a pose does not converge, load steps are halved; at most this many.
 MOST_STEPS = 32
 
-Turns = Mapping[int, Float64]
+JointRotations = Mapping[int, Float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class ElasticBody:
     def of(
         solid: Solid, skeleton: StickSkeleton, material: Material | None = None, room: BoneRoom | None = None
     ) -> ElasticBody:
-        """Find out which bone holds what; `room` avoids computing it again."""
+        """Attach the solid to the bones; pass `room` if it is known, so that it is not computed again."""
         surface = solid.surface
         known = room or bone_room(surface.rest.astype(np.float64), surface.faces, skeleton)
         held = hold_nodes(solid, skeleton, known)
@@ -78,23 +78,23 @@ class ElasticBody:
 
     def pose(
         self,
-        turns: Turns,
+        joint_rotations: JointRotations,
         shift: Float64 | None = None,
         *,
         load_steps: int = 1,
         options: NewtonOptions | None = None,
     ) -> PosedBody:
-        """The flesh when joints are turned (3,3) by number, and the root is shifted (3,).
+        """The flesh in a pose: rotations (3,3) by number of the joint, and the shift (3,) of the root.
 
-        If a load step does not converge, all is started again with twice as many.
+        If a load step does not converge, the pose is computed again with twice as many.
         """
         if load_steps < 1:
             raise OptionError(f"load_steps: expected 1 or more, got {load_steps}")
         started = time.perf_counter()
-        reached = self._walk(turns, shift, load_steps, options or NewtonOptions())
+        reached = self._walk(joint_rotations, shift, load_steps, options or NewtonOptions())
         while not reached[-1].imbalance <= IN_BALANCE and 2 * load_steps <= MOST_STEPS:
             load_steps *= 2
-            reached = self._walk(turns, shift, load_steps, options or NewtonOptions())
+            reached = self._walk(joint_rotations, shift, load_steps, options or NewtonOptions())
         places = reached[-1].places
         dilations = self.system.elements.dilations(places)
         return PosedBody(
@@ -108,12 +108,14 @@ class ElasticBody:
             time.perf_counter() - started,
         )
 
-    def _walk(self, turns: Turns, shift: Float64 | None, load_steps: int, options: NewtonOptions) -> list[Equilibrium]:
+    def _walk(
+        self, joint_rotations: JointRotations, shift: Float64 | None, load_steps: int, options: NewtonOptions
+    ) -> list[Equilibrium]:
         """Equilibria of all load steps; the last one is bad if one of them is."""
         places, before = self.solid.points, None
         reached: list[Equilibrium] = []
         for step in range(1, load_steps + 1):
-            now = bone_transforms(self.skeleton, turns, shift, step / load_steps)
+            now = bone_transforms(self.skeleton, joint_rotations, shift, step / load_steps)
             moved = now if before is None else compose(now, invert(before))
             places = blend_bones(places, self.weights, moved, self.skeleton)
             fixed = np.flatnonzero(self.held >= 0)
@@ -126,29 +128,31 @@ class ElasticBody:
         return reached
 
 
-def bone_transforms(skeleton: StickSkeleton, turns: Turns, shift: Float64 | None = None, part: float = 1.0) -> Float64:
+def bone_transforms(
+    skeleton: StickSkeleton, joint_rotations: JointRotations, shift: Float64 | None = None, part: float = 1.0
+) -> Float64:
     """(b,3,4) posed_from_rest of the bones, with a part of each rotation and of the shift."""
     from scipy.spatial.transform import Rotation
 
-    some = turns
+    rotations_by_joint = joint_rotations
     if part < 1:
-        vectors = {j: Rotation.from_matrix(turn).as_rotvec() for j, turn in turns.items()}
-        some = {j: Rotation.from_rotvec(part * vector).as_matrix() for j, vector in vectors.items()}
-    places, rotations = pose_joints(skeleton, some, {})
+        vectors = {j: Rotation.from_matrix(matrix).as_rotvec() for j, matrix in joint_rotations.items()}
+        rotations_by_joint = {j: Rotation.from_rotvec(part * vector).as_matrix() for j, vector in vectors.items()}
+    places, rotations = pose_joints(skeleton, rotations_by_joint, {})
     head = skeleton.tree.head
     carried = np.einsum("bij,bj->bi", rotations, skeleton.joints[head])
     offset = places[head] - carried + (0 if shift is None else part * shift)
     return np.concatenate([rotations, offset[..., None]], axis=-1)
 
 
-# Where flesh is likely to go when bones move: bones blended by smooth weights, a start for what Newton finds.
+# Initial guess for Newton's method: flesh moved by bones that are blended with smooth weights.
 #
 # Weights of bone b are harmonic in the solid: 1 at the nodes it holds, 0 at those of others, and in between
 #
 #     minimise   sum_e V_e |grad w_b|^2
 #
 # Rigid motions of bones are blended as dual quaternions, so that no cross-section collapses at a bent joint. A motion
-# may begin at any shape: what moves it on is how bones move from there.
+# may start at any shape: only the motion of the bones since that shape is applied.
 #
 # Based on: L. Kavan et al., Skinning with dual quaternions, 2007; P. Joshi et al., Harmonic coordinates, 2007.
 

@@ -37,12 +37,12 @@ PLANES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 @dataclass(frozen=True, slots=True)
 class TetElements:
-    """Tetrahedra, and what of their rest state is needed."""
+    """Tetrahedra with the precomputed quantities of their rest state."""
 
     tets: Int32  # (e,4) nodes, the right way round
     gradients: Float64  # (e,4,3) of the shape functions
     volumes: Float64  # (e,) of what is filled with flesh
-    gather: csr_array  # (n,4e) sums what the corners of elements say to their nodes
+    gather: csr_array  # (n,4e) sums the contributions of the corners of elements at their nodes
 
     @staticmethod
     def of(points: Float64, tets: Int32, fill: Float64 | None = None) -> TetElements:
@@ -71,7 +71,7 @@ class TetElements:
         return np.asarray(self.volumes * material.density(stretch, np.linalg.det(F)))
 
     def forces(self, places: Float64, material: Material) -> Float64:
-        """(n,3) the derivative of the energy: what must pull at each node to hold it there."""
+        """(n,3) the derivative of the energy: the force that holds each node in place."""
         F = self.deformations(places)
         cofactors = np.stack([np.cross(F[:, i], F[:, j]) for _, i, j in PLANES], axis=1)  # the derivative of J
         J = np.einsum("ej,ej->e", F[:, 0], cofactors[:, 0])
@@ -90,10 +90,10 @@ class TetElements:
         """
         u, s, v = _signed_svd(self.deformations(places))
         scaling, straight, crossed = _eigenblocks(s, material, clamped=clamped)
-        turned = np.ascontiguousarray(self.gradients @ v)  # b in the axes V
+        rotated = np.ascontiguousarray(self.gradients @ v)  # b in the axes V
         sizes = self.volumes[:, None, None]
         planes = np.ascontiguousarray(np.stack([straight, crossed], axis=2) * sizes)  # (e,3,2)
-        _scatter(u, turned, np.ascontiguousarray(scaling * sizes), planes, blocks, data, np.empty((2, 3, 3)))
+        _scatter(u, rotated, np.ascontiguousarray(scaling * sizes), planes, blocks, data, np.empty((2, 3, 3)))
 
 
 def _signed_svd(F: Float64) -> tuple[Float64, Float64, Float64]:
@@ -135,7 +135,7 @@ def _clamp(matrices: Float64) -> None:
 
 @kernel("f8.3r f8.3r f8.3r f8.3r i8.4r f8.1 f8.3")
 def _scatter(
-    u: Float64, turned: Float64, scaling: Float64, planes: Float64, blocks: Int64, data: Float64, work: Float64
+    u: Float64, rotated: Float64, scaling: Float64, planes: Float64, blocks: Int64, data: Float64, work: Float64
 ) -> None:
     """data += U K U' for each pair of corners; K holds what a move in the axes U does to the forces there."""
     for e in range(u.shape[0]):
@@ -148,17 +148,17 @@ def _scatter(
                     j, k = (i + 1) % 3, (i + 2) % 3
                     # the plane across j holds (k,i), the one across k holds (i,j)
                     work[0, i, i] = (
-                        scaling[e, i, i] * turned[e, a, i] * turned[e, b, i]
-                        + planes[e, k, 0] * turned[e, a, j] * turned[e, b, j]
-                        + planes[e, j, 0] * turned[e, a, k] * turned[e, b, k]
+                        scaling[e, i, i] * rotated[e, a, i] * rotated[e, b, i]
+                        + planes[e, k, 0] * rotated[e, a, j] * rotated[e, b, j]
+                        + planes[e, j, 0] * rotated[e, a, k] * rotated[e, b, k]
                     )
                     work[0, i, j] = (
-                        scaling[e, i, j] * turned[e, a, i] * turned[e, b, j]
-                        + planes[e, k, 1] * turned[e, a, j] * turned[e, b, i]
+                        scaling[e, i, j] * rotated[e, a, i] * rotated[e, b, j]
+                        + planes[e, k, 1] * rotated[e, a, j] * rotated[e, b, i]
                     )
                     work[0, i, k] = (
-                        scaling[e, i, k] * turned[e, a, i] * turned[e, b, k]
-                        + planes[e, j, 1] * turned[e, a, k] * turned[e, b, i]
+                        scaling[e, i, k] * rotated[e, a, i] * rotated[e, b, k]
+                        + planes[e, j, 1] * rotated[e, a, k] * rotated[e, b, i]
                     )
                 for i in range(3):
                     for j in range(3):
@@ -191,7 +191,7 @@ CRUSHED, CRUSH = 0.4, 3.0
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """How stiff flesh is, and how little its volume gives."""
+    """Stiffness and compressibility of flesh."""
 
     young: float = 1.0  # Young's modulus, in any unit of pressure
     poisson: float = 0.45  # 0 … below 0.5, where no volume is lost

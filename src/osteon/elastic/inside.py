@@ -1,4 +1,4 @@
-"""Which points are inside a closed surface, by the triangles that a straight line from them goes through.
+"""Tests whether points are inside a closed surface, by the triangles that a straight line from them intersects.
 
 A point is inside where the cuts of a line that leaves it upward, counted +1 where it leaves the body and -1 where it
 enters, do not cancel. So shells may overlap, and may all be inverted. Points of a regular grid share their lines.

@@ -31,11 +31,11 @@ from osteon.elastic.solid import Solid, in_order
 SAMPLES = 4
 #: Where they are between multiples of their spacing, so that none falls between elements.
 OFFSETS = (0.137, 0.319, 0.461)
-#: The least part that an element at the rim counts for.
+#: The least fill of an element at the rim.
 LEAST_FILL = 0.1
-#: Cubes in the box around a mesh; beyond, memory ends before patience.
+#: Cubes in the box around a mesh; more would not fit into memory.
 MOST_CUBES = 300_000
-#: Nodes of a lattice: so many a cube of volume, and a square of surface.
+#: Nodes of a lattice per cube of volume, and per square of surface.
 NODES_INSIDE, NODES_AT_RIM = 2.0, 1.7
 #: The other two axes of each axis.
 OTHERS = np.array([[1, 2], [2, 0], [0, 1]])
@@ -188,7 +188,7 @@ def _samples_each() -> Int64:
 
 
 def _barycentric(corners: Float64, points: Float64) -> Float64:
-    """(v,4) weights of the four corners (v,4,3) that give each point (v,3)."""
+    """(v,4) barycentric weights of the four corners (v,4,3) for each point (v,3)."""
     edges = (corners[:, 1:] - corners[:, :1]).swapaxes(1, 2)
     inner = np.linalg.solve(edges, (points - corners[:, 0])[..., None])[..., 0]
     return np.concatenate([1 - inner.sum(axis=1, keepdims=True), inner], axis=1)

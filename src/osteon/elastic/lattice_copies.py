@@ -1,4 +1,4 @@
-"""Elements of a lattice around a body, as often as separate pieces of it pass through them.
+"""Copies of the elements of a lattice around a body: one for each separate piece of it that passes through them.
 
 Samples inside the body are linked if they are neighbours on their grid and the body is not left between them.
 Around each node of the lattice is a box of two cubes each way; samples that are linked within that box belong to one
@@ -10,14 +10,14 @@ copy of the node. The copies of its four corners determine which copy of its ele
 
 A vertex of the surface is in the copy of its element that belongs to the sample just below it, or in that sample's
 element. A part that is connected by an edge or a corner alone would rotate about it freely, and is omitted; so is what
-the samples of a thin part show as a piece of its own: vertices there go with the nearest sample of the rest.
+appears as a separate piece of samples in a thin part: vertices there follow the nearest sample of the rest.
 
 Based on: N. Molino, Z. Bao, R. Fedkiw, A virtual node algorithm for changing mesh topology during simulation, 2004; M.
 Nesme, P. Kry, L. Jerabkova, F. Faure, Preserving topology and elasticity for embedded deformable models, 2009.
 
 Notes. Two bars a tenth of a cube apart are two pieces; before, with one copy of each node, they moved as one. Links
 within the elements around a node alone, instead of its box, tore the rim: a fifth more nodes on the hand. With vertices
-linked among each other as samples are, a tenth more, some of which hung by an edge: a fist did not converge.
+linked among each other as samples are, a tenth more, some of them connected by an edge only: a fist did not converge.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class NodeBoxes:
 
 
 class Lattice(Protocol):
-    """What a lattice of tetrahedra must implement."""
+    """Interface of a lattice of tetrahedra."""
 
     def elements_at(self, points: Float64) -> Int64:
         """(p,) number of the element that holds each point."""
@@ -91,9 +91,9 @@ def element_copies(body: SampledBody, lattice: Lattice) -> ElementCopies:
     inner = _Corners.at(samples, lattice).classified(np.arange(len(samples)), boxes, classes)
     below = _samples_below(body, samples)
     outer = _Corners.at(body.vertices, lattice).classified(below, boxes, classes)
-    hangs = (outer.classes >= 0).all(axis=1) & (np.isin(outer.classes, inner.classes).sum(axis=1) >= 3)
-    rows = np.concatenate([inner.rows(), np.where(hangs[:, None], outer.rows(), inner.rows()[below])])
-    nodes = np.concatenate([inner.nodes, np.where(hangs[:, None], outer.nodes, inner.nodes[below])])
+    attached = (outer.classes >= 0).all(axis=1) & (np.isin(outer.classes, inner.classes).sum(axis=1) >= 3)
+    rows = np.concatenate([inner.rows(), np.where(attached[:, None], outer.rows(), inner.rows()[below])])
+    nodes = np.concatenate([inner.nodes, np.where(attached[:, None], outer.nodes, inner.nodes[below])])
     distinct, first, of_point = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     of_point = of_point.ravel()
     count = np.bincount(of_point[: len(samples)], minlength=len(distinct))
@@ -179,7 +179,7 @@ def _classes(boxes: NodeBoxes, links: Int64) -> Int64:
 
 
 def _main_parts(tets: Int64, count: Int64, of_vertex: Int64, shells: Int32) -> Int64:
-    """Elements to keep: for each shell of the surface the largest part (by samples) that hangs together by faces."""
+    """Elements to keep: for each shell of the surface the largest part (by samples) that is connected by faces."""
     n = len(tets)
     faces = np.sort(tets[:, [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]].reshape(-1, 3), axis=1)
     _, face = np.unique(faces, axis=0, return_inverse=True)

@@ -1,6 +1,6 @@
-"""The shape in which a solid rests while some of its nodes are held: projected Newton with a line search.
+"""The equilibrium of a solid while some of its nodes are held: projected Newton with a line search.
 
-    minimise over the free nodes x:   E(x) - f'x           E: energy of the elements, f: forces that pull at nodes
+    minimise over the free nodes x:   E(x) - f'x           E: energy of the elements, f: external forces at nodes
 
 Each step solves K p = f - E'(x) and goes x + a p with the first a of 1, 1/2, 1/4, … that lowers the energy enough. Far
 from rest K is the stiffness without the negative eigenvalues of elements, so that p is always a descent direction. Near
@@ -33,7 +33,7 @@ from osteon.elastic.elements import Material, TetElements
 ARMIJO, SHORTEST = 1e-4, 2.0**-24
 #: Below this part of the energy in all elements a change is rounding.
 ROUNDING = 1e-15
-#: Reactions below this, over mu times an area of the solid, hold nothing: what is then out of balance is rounding.
+#: Reactions below this, over mu times an area of the solid, count as zero: residual forces are then rounding.
 NO_FORCE = 1e-8
 
 StoppedBy = Literal["balance", "rounding", "line search", "steps"]
@@ -43,7 +43,7 @@ StoppedBy = Literal["balance", "rounding", "line search", "steps"]
 class NewtonOptions:
     """Convergence criteria."""
 
-    tolerance: float = option(1e-6, help="Forces out of balance, over the reactions of bones.", above=0.0, below=0.1)
+    tolerance: float = option(1e-6, help="Residual forces of a converged shape, over reactions.", above=0.0, below=0.1)
     steps: int = option(100, help="At most this many.", minimum=1)
     trusted: float = option(
         0.3, help="Imbalance below which the true stiffness is tried; 0: never.", minimum=0.0, maximum=1e9
@@ -87,7 +87,7 @@ def find_equilibrium(
     loads: Float64 | None = None,
     options: NewtonOptions = DEFAULT_OPTIONS,
 ) -> Equilibrium:
-    """Move the free nodes of places (n,3) until they rest; `loads` (n,3) pull at nodes, at any position."""
+    """Move the free nodes of places (n,3) to equilibrium; `loads` (n,3) are constant forces at nodes."""
     search = _Search(system, material, np.zeros_like(places) if loads is None else loads)
     state = search.state(places)
     falls: list[float] = []
@@ -136,7 +136,7 @@ class _Search:
         return step, float((step * state.pulls).sum())
 
     def _true_factor(self, state: _State) -> Any:
-        """Of the stiffness as it is; None if that has a negative eigenvalue."""
+        """The factor of the unmodified stiffness; None if that has a negative eigenvalue."""
         factor = self.system.factor(self.system.stiffness(state.places, self.material, clamped=False))
         return factor if (factor.U.diagonal() > 0).all() else None
 
@@ -199,7 +199,7 @@ class StiffnessSystem:
         try:
             return factor_symmetric(matrix, "NATURAL")
         except RuntimeError as error:  # "Factor is exactly singular"
-            raise GeometryError("solid: a part of it hangs on nothing; join it, or give it a bone") from error
+            raise GeometryError("solid: a part of it is held by no bone; join it to the rest, or add a bone") from error
 
 
 def factor_symmetric(matrix: csc_array, order: str = "MMD_AT_PLUS_A") -> Any:
@@ -217,7 +217,7 @@ def node_graph(tets: Int32, n_nodes: int) -> csr_array:
 
 
 def _elimination_order(graph: csr_array) -> Int64:
-    """(m,) nodes, the one that goes first first: by SuperLU, of a matrix with this pattern."""
+    """(m,) nodes in the order of elimination: by SuperLU, of a matrix with this pattern."""
     dominant = csc_array(graph, copy=True)
     dominant.data[:] = -1
     dominant.setdiag(1 + np.diff(graph.indptr))

@@ -1,6 +1,6 @@
 """Options of simulating flesh.
 
-Circumstances that `needs` speak of: `solid`, what the flesh is made of (`tetrahedra` or `lattice`); `given`, whether
+Conditions that `needs` may refer to: `solid`, the elements of the flesh (`tetrahedra` or `lattice`); `given`, whether
 pose files are named.
 """
 
@@ -28,12 +28,12 @@ class SweepOptions:
 
     sweep: bool = option(
         False,
-        help="Turn every joint through its range, one by one; every pair of neighbours; and all at random.",
+        help="Rotate every joint through its range, one by one; every pair of neighbours; and all at random.",
         flags=("--sweep",),
     )
     limits: Path | None = option(
         None,
-        help="How far joints turn: a .json, or the poses.json of an earlier run.",
+        help="Joint limits: a .json, or the poses.json of an earlier run.",
         flags=("--limits",),
         metavar="FILE.json",
         shown_default="guessed from how limbs are bent at rest",
@@ -50,7 +50,7 @@ class SweepOptions:
     )
     each: int = option(
         6,
-        help="Poses for each way in which a joint turns.",
+        help="Poses for each axis of a joint.",
         flags=("--each",),
         minimum=1,
         maximum=1000,
@@ -68,9 +68,9 @@ class SweepOptions:
     seed: int = option(0, help="Of the random poses.", flags=("--seed",), minimum=0, maximum=2**63, needs=(_SWEEP,))
     kind: KindWord = option(
         "auto",
-        help="What poses in files are for; auto: to learn from, two neighbouring joints as a pair.",
+        help="Use of the poses in files; auto: train, or pair if two neighbouring joints rotate.",
         flags=("--kind",),
-        needs=(need(given=True, says="is about poses in files, and none is named; omit it"),),
+        needs=(need(given=True, reason="applies to poses in files, and none is named; omit it"),),
     )
 
     def __post_init__(self) -> None:
@@ -108,11 +108,13 @@ class FleshOptions:
         maximum=1000,
         expected="1 or more (or 0 to find the number)",
         shown_default="as few as hold the thinnest bone",
-        needs=(need(solid="lattice", says="is about the lattice, and there are tetrahedra; add --elements lattice"),),
+        needs=(
+            need(solid="lattice", reason="applies to lattices, and the file has tetrahedra; add --elements lattice"),
+        ),
     )
     load_steps: int = option(
         1,
-        help="Steps in which joints are turned; more are taken by themselves where these do not come to rest.",
+        help="Steps in which joints are rotated; doubled automatically for poses that do not converge.",
         flags=("--load-steps",),
         minimum=1,
         maximum=32,

@@ -28,7 +28,7 @@ class PoseTask:
     """A pose that is to be computed."""
 
     number: int
-    turns: Mapping[int, Float64]  # (3,3) by joint
+    joint_rotations: Mapping[int, Float64]  # (3,3) by joint
     shift: tuple[float, float, float] = (0.0, 0.0, 0.0)
     load_steps: int = 1
 
@@ -53,7 +53,7 @@ def pose_many(body: ElasticBody, tasks: Sequence[PoseTask], jobs: int = 0) -> It
 
 def _pose(body: ElasticBody, task: PoseTask) -> DonePose:
     with single_threaded_blas():
-        return DonePose(task.number, body.pose(task.turns, np.array(task.shift), load_steps=task.load_steps))
+        return DonePose(task.number, body.pose(task.joint_rotations, np.array(task.shift), load_steps=task.load_steps))
 
 
 def _by_processes(body: ElasticBody, tasks: Sequence[PoseTask], count: int) -> Iterator[DonePose]:
@@ -70,7 +70,7 @@ def _by_processes(body: ElasticBody, tasks: Sequence[PoseTask], count: int) -> I
         ) from error
     finally:
         for worker in set(multiprocessing.active_children()) - others:
-            worker.kill()  # a pose takes minutes; nobody needs those that are not done
+            worker.kill()  # a pose takes minutes; unfinished ones are not needed
         executor.shutdown(cancel_futures=True)
 
 

@@ -24,11 +24,11 @@ class Solid:
     """Tetrahedra at rest, and a surface in or on them."""
 
     points: Float64  # (n,3) nodes
-    tets: Int32  # (e,4) the right way round: the last corner sees the others clockwise
+    tets: Int32  # (e,4) positive volume: seen from the last corner the others are clockwise
     fill: Float64  # (e,) part of each that is flesh, above 0 … 1
     surface: Mesh
     corners: Int32  # (v,4) nodes that carry each vertex of the surface
-    weights: Float64  # (v,4) how much, together 1
+    weights: Float64  # (v,4) weights of these nodes, which sum to 1
 
     def __post_init__(self) -> None:
         def put(key: str, value: object) -> None:
@@ -53,7 +53,7 @@ class Solid:
 
 
 def solid_of_tetrahedra(points: Float64, tets: IntArray, faces: Int32, name: str = "solid") -> Solid:
-    """A solid whose surface is made of its own nodes; nodes of no tetrahedron are omitted, corners put in order."""
+    """A solid whose surface vertices are its nodes; nodes of no tetrahedron are omitted, corners put in order."""
     if not len(tets):
         raise GeometryError("holds no tetrahedra; export the volume, or have a lattice made around the surface")
     _check_volumes(points, tets)

@@ -1,4 +1,4 @@
-"""The solid that a file means: its own tetrahedra, or a lattice around its surface, fine enough for its bones."""
+"""The solid of a file: its tetrahedra, or a lattice around its surface, fine enough for its bones."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from osteon.io.meshes.mesh import read_mesh
 
 #: A lattice has about as many nodes, unless its cubes would be smaller than this, over the radius of the thinnest bone.
 NODES, FIRST_CUBE = 6000, 1.2
-#: By what cubes shrink until all bones hold, and how often that is tried.
+#: Factor by which cubes shrink until all bones are held, and the number of attempts.
 SHRINK, TRIES = 0.85, 8
 
 
 @dataclass(frozen=True, slots=True)
 class FleshSource:
-    """What a file holds of a body."""
+    """The contents of a file of a body: a solid or a surface."""
 
     path: Path
     surface: Mesh

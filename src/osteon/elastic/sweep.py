@@ -1,28 +1,28 @@
-"""Which poses a character is simulated in: each joint through its range, neighbouring joints together, all at random.
+"""The poses that are simulated: each joint through its range, neighbouring joints together, all at random.
 
-Of a joint that turns from `low` to `high` degrees come `each` poses at even angles, both ends among them and rest not.
+A joint that rotates from `low` to `high` degrees has `each` poses at even angles, with both ends and without rest.
 A joint with two axes also rotates about both at once: each end of one with the other at half and all of its range. A
 pair of neighbours rotates by half and by all of their ranges at once. Neighbours are joints with no other rotating
 joint between them: one is the parent of the other, or both have the same parent, as the fingers of a hand. Random poses
-turn every way of every joint, even over its range.
+rotate every joint about each of its axes, uniformly within its range.
 
 Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3: "half a dozen poses … for each joint degree of freedom,
-and 25 additional poses … for validation". Differs from the paper: poses of two ways and the pairs, from which coupled
-joints are learned.
+and 25 additional poses … for validation". Differs from the paper: poses about two axes and the pairs, from which
+coupled joints are learned.
 
 Notes, share of the skin's error that EigenSkin removes in random poses, mean and worst, two columns per joint. Measured
-hand: pairs that hang on each other, half way, 94.1, 83.4; those beside each other too 95.4, 85.4; half and all the way
-96.6, 95.8 (index finger: what two joints at 80 degrees do to each other is nine times what they do at 40, and
-elsewhere). Built-in hand, all columns on all vertices: hanging pairs 85.6, 80.9; beside each other too 88.1, 82.7; two
-ways at once, half way 90.6, 86.5, at both ends too 93.5, 88.4; pairs all the way 93.5, 88.3. Pairs in their other ways,
-50 poses more, added nothing.
+hand: pairs of parent and child at half of their range 94.1, 83.4; pairs of siblings too 95.4, 85.4; at half and all of
+their range 96.6, 95.8 (index finger: two joints affect each other at 80 degrees nine times as much as at 40, and in
+other places). Built-in hand, all columns on all vertices: pairs of parent and child 85.6, 80.9; siblings too 88.1,
+82.7; two axes at once, at half 90.6, 86.5, at both ends too 93.5, 88.4; pairs at all of their range 93.5, 88.3. Pairs
+about their other axes, 50 poses more, added nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -37,9 +37,9 @@ from osteon.core.topology import bounding_diagonal
 from osteon.elastic.options import SweepOptions
 from osteon.io.poses.pose_list import PoseKind
 
-#: Angles (entries of a rotation) and ways (over the skeleton's size) below this are rounding.
+#: Angles (entries of a rotation) and distances (over the skeleton's size) below this are rounding.
 NOTHING = 1e-7
-#: How far joints turn in poses of two ways or of two joints, of all their way.
+#: Fractions of the range in poses about two axes or of two joints.
 PARTS = (0.5, 1.0)
 
 
@@ -47,9 +47,9 @@ PARTS = (0.5, 1.0)
 class PlannedPose:
     """A pose that is to be simulated."""
 
-    name: str  # fit for a file
+    name: str  # valid as a file name
     kind: PoseKind
-    turns: Mapping[int, Float64]  # (3,3) by joint, of those that turn
+    joint_rotations: Mapping[int, Float64]  # (3,3) by joint, of those that rotate
     shift: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
@@ -73,7 +73,7 @@ def plan_sweep(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], options:
 
 
 def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions) -> list[PlannedPose]:
-    """The poses of a track; refuses those that no turn of joints leads to, and those that move nothing."""
+    """The poses of a track; refuses those that joint rotations cannot reach, and those that move nothing."""
     size, above = bounding_diagonal(skeleton.joints), skeleton.tree.above
     poses = []
     for f in range(track.n_frames):
@@ -85,18 +85,18 @@ def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions)
         if off.max() > 1e-6 * size:
             joint = skeleton.names[int(off.argmax())]
             raise OptionError(
-                f"pose '{name}': puts joint '{joint}' where no turn leads; flesh follows joints that turn ('rotate')"
+                f"pose '{name}': puts joint '{joint}' where no rotation takes it; flesh follows 'rotate' alone"
             )
-        turns = {j: turn for j, turn in found.turns.items() if np.abs(turn - np.eye(3)).max() > NOTHING}
-        if not turns:
-            raise OptionError(f"pose '{name}': moves no joint, so there is nothing to simulate; leave it out")
+        rotations = {j: one for j, one in found.turns.items() if np.abs(one - np.eye(3)).max() > NOTHING}
+        if not rotations:
+            raise OptionError(f"pose '{name}': moves no joint, so there is nothing to simulate; omit it")
         kind: PoseKind = "train" if options.kind == "auto" else options.kind
-        if options.kind == "auto" and len(turns) == 2:
-            one, other = turns
+        if options.kind == "auto" and len(rotations) == 2:
+            one, other = rotations
             neighbours = other == above[one] or one == above[other]
             kind = "pair" if neighbours else kind
         x, y, z = found.shift.tolist()
-        poses.append(PlannedPose(name, kind, turns, (x, y, z)))
+        poses.append(PlannedPose(name, kind, rotations, (x, y, z)))
     return _with_names(poses)
 
 
@@ -106,13 +106,15 @@ def join_plans(*plans: list[PlannedPose]) -> list[PlannedPose]:
 
 
 def _refuse_special(track: PoseTrack, f: int, name: str) -> None:
-    """What only the simplex method knows."""
+    """Refuse keys that only the simplex method supports."""
     special = {"twist": track.twist is not None and track.twist[f].any()}
     special["cross_scale"] = track.cross_scale is not None and (track.cross_scale[f] != 1).any()
     special |= {"lines": bool(track.lines.lines), "pins": bool(len(track.pins.vertices))}
     for what, is_set in special.items():
         if is_set:
-            raise OptionError(f"pose '{name}': has '{what}', which is of `osteon pose`; flesh follows 'rotate' alone")
+            raise OptionError(
+                f"pose '{name}': '{what}' is supported by `osteon pose` only; flesh follows 'rotate' alone"
+            )
 
 
 def _single(limit: JointLimit, number: Mapping[str, int], each: int) -> list[PlannedPose]:
@@ -126,37 +128,36 @@ def _single(limit: JointLimit, number: Mapping[str, int], each: int) -> list[Pla
 
 
 def _both_ways(ways: list[JointLimit], number: Mapping[str, int]) -> list[PlannedPose]:
-    """A joint that turns in several ways, in two of them at once: each end of one, with the other half and all its
-    way to its far end."""
+    """Poses of a joint with several axes about two of them at once: each end of one range, with half and all of the
+    other."""
     poses = []
     for two in combinations(ways, 2):
         far, other = sorted(two, key=lambda way: -abs(way.far))
         for part, end in product(PARTS, (other.low, other.high)):
             degrees = {far: part * far.far, other: end}
-            turn = two[1].rotation(degrees[two[1]]) @ two[0].rotation(degrees[two[0]])
+            rotation = two[1].rotation(degrees[two[1]]) @ two[0].rotation(degrees[two[0]])
             name = f"{far.joint}_{far.name}{degrees[far]:+.4g}_{other.name}{end:+.4g}"
-            poses += [PlannedPose(name, "train", {number[far.joint]: turn})] if end else []
+            poses += [PlannedPose(name, "train", {number[far.joint]: rotation})] if end else []
     return poses
 
 
 def _pairs(skeleton: StickSkeleton, ways: Mapping[int, list[JointLimit]]) -> list[PlannedPose]:
-    """Each pair in the way in which its joints turn farthest, half as far and all the way."""
+    """Each pair of joints, each about the axis with the largest range, by half and all of it."""
     farthest = {joint: max(mine, key=lambda way: abs(way.far)) for joint, mine in ways.items()}
     poses = []
     for one, other in _neighbours(skeleton, sorted(farthest)):
         for part, word in zip(PARTS, ("half", "full"), strict=True):
-            turns = {j: farthest[j].rotation(part * farthest[j].far) for j in (one, other)}
-            poses.append(PlannedPose(f"{skeleton.names[one]}+{skeleton.names[other]}_{word}", "pair", turns))
+            rotations = {j: farthest[j].rotation(part * farthest[j].far) for j in (one, other)}
+            poses.append(PlannedPose(f"{skeleton.names[one]}+{skeleton.names[other]}_{word}", "pair", rotations))
     return poses
 
 
 def _neighbours(skeleton: StickSkeleton, joints: list[int]) -> list[tuple[int, int]]:
-    """Pairs of joints with no other of them between: one hangs on the other, or both on the same; bones that stay as
-    they are between them count as one."""
+    """Pairs of neighbours among `joints`: one is the nearest ancestor of the other, or both have the same one."""
     carrier = {j: _next_above(skeleton, j, joints) for j in joints}
-    hanging = [(above, j) for j, above in carrier.items() if above in joints]
-    beside = [(j, k) for j, k in combinations(joints, 2) if carrier[j] == carrier[k]]
-    return hanging + beside
+    parents = [(above, j) for j, above in carrier.items() if above in joints]
+    siblings = [(j, k) for j, k in combinations(joints, 2) if carrier[j] == carrier[k]]
+    return parents + siblings
 
 
 def _next_above(skeleton: StickSkeleton, joint: int, joints: list[int]) -> int:
@@ -171,37 +172,37 @@ def _random(limits: tuple[JointLimit, ...], number: Mapping[str, int], options: 
     rng = np.random.default_rng(options.seed)
     poses = []
     for k in range(options.validate):
-        turns: dict[int, Float64] = {}
+        rotations: dict[int, Float64] = {}
         for limit in limits:
             j = number[limit.joint]
-            turns[j] = limit.rotation(rng.uniform(limit.low, limit.high)) @ turns.get(j, np.eye(3))
-        poses.append(PlannedPose(f"random_{k + 1:02d}", "validate", turns))
+            rotations[j] = limit.rotation(rng.uniform(limit.low, limit.high)) @ rotations.get(j, np.eye(3))
+        poses.append(PlannedPose(f"random_{k + 1:02d}", "validate", rotations))
     return poses
 
 
 def _with_names(poses: list[PlannedPose]) -> list[PlannedPose]:
-    """Names that can be those of files, each once."""
+    """The poses with names that are unique and valid as file names."""
     plain = [re.sub(r"[^\w.+-]+", "-", pose.name).lstrip(".") or "pose" for pose in poses]
     plain = [f"{name}_pose" if name.lower() in ("rest", "poses") else name for name in plain]
     names = distinct_names(plain)
-    return [PlannedPose(name, pose.kind, pose.turns, pose.shift) for name, pose in zip(names, poses, strict=True)]
+    return [replace(pose, name=name) for name, pose in zip(names, poses, strict=True)]
 
 
 # Joint limits where none are given: a guess from how limbs are bent at rest.
 #
-# Limbs are drawn or scanned a little bent, the way in which they bend further. A chain of bones without branches that
-# is bent by some degrees at rest is taken for hinges about the normal of its plane. Joints of a straight chain turn
-# about two axes across it, to both sides. The root does not turn, nor do ends of limbs, nor joints from which several
-# begin.
+# Limbs are drawn or scanned slightly bent, in the direction in which they bend further. The joints of a chain of bones
+# without branches that is bent by some degrees at rest are taken for hinges about the normal of its plane. Joints of a
+# straight chain rotate about two axes across it, to both sides. The root does not rotate, nor do ends of limbs, nor
+# joints with several children.
 
-#: Degrees of all bends of a chain together from which its plane is taken seriously.
+#: Sum of the bends of a chain in degrees from which it counts as bent.
 BENT = 4.0
-#: Degrees of a hinge, and to either side of a joint of a straight chain.
+#: Ranges in degrees of a hinge, and of a joint of a straight chain.
 HINGE, SWAY = (0.0, 70.0), (-40.0, 40.0)
 
 
 def guess_limits(skeleton: StickSkeleton) -> tuple[JointLimit, ...]:
-    """Limits of all joints that have a bone above and one below, in the order of the skeleton."""
+    """Limits of all joints between two bones, in the order of the skeleton."""
     limits: dict[int, list[JointLimit]] = {}
     for chain in _chains(skeleton):
         normal = _plane(skeleton, chain)
@@ -211,7 +212,7 @@ def guess_limits(skeleton: StickSkeleton) -> tuple[JointLimit, ...]:
 
 
 def _chains(skeleton: StickSkeleton) -> list[list[int]]:
-    """Joints from the one above a limb to its end; a chain goes on while one bone hangs on a joint."""
+    """Joints from the parent of a limb to its end; a chain continues while a joint has one child."""
     below: dict[int, list[int]] = {}
     for joint, above in enumerate(skeleton.tree.above.tolist()):
         below.setdefault(above, []).append(joint)

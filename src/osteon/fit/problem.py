@@ -212,7 +212,7 @@ def pose_problem(
     rest -= rest_center
     rest_scale = float(np.sqrt((rest**2).sum(axis=1).mean()))
     if rest_scale <= 0:
-        raise GeometryError("rest: all vertices lie in one point; give a rest pose with an extent")
+        raise GeometryError("rest: all vertices are at one point; choose a rest pose that has an extent")
     scale = rest_scale * play_scale
     centers = frame_centers(source)
     targets = vertex_tracks(source, chosen)  # in input units; normalised in place below
@@ -229,7 +229,7 @@ def pose_problem(
         rows[:] = local.reshape(rows.shape)
         energy[start : start + BLOCK] = (rows.astype(np.float64) ** 2).sum(axis=1)
     if not still and motion <= (1e-9 * scale) ** 2 * n_frames * n_vertices:
-        raise GeometryError("frames: nothing moves, all frames are equal; give a sequence that deforms")
+        raise GeometryError("frames: nothing moves, all frames are equal; choose a sequence that deforms")
     points = np.concatenate([rest / rest_scale, np.ones((n_vertices, 1))], axis=1)
     motion = float(np.sqrt(motion)) / scale
     return FitProblem(points, targets, energy, rest_center, centers, rest_scale, scale, motion)

@@ -54,8 +54,8 @@ def _checked(text: str) -> str:
 
 def _alone(name: str) -> tuple[Need, ...]:
     """Conditions: levels are defined by one quantity only."""
-    says = "levels are defined by --{} already; omit one"
-    return tuple(Need(((other, ("",)),), says.format(other.replace("_", "-"))) for other in _LISTS if other != name)
+    reason = "levels are defined by --{} already; omit one"
+    return tuple(Need(((other, ("",)),), reason.format(other.replace("_", "-"))) for other in _LISTS if other != name)
 
 
 def _list(name: str, help: str, metavar: str, **known: Any) -> str:
@@ -80,13 +80,13 @@ class LodOptions:
         flags=("--levels", "-n"),
         minimum=2,
         maximum=MOST_COARSE + 1,
-        needs=(need(listed=False, says="the list defines the levels; omit it"),),
+        needs=(need(listed=False, reason="the list defines the levels; omit it"),),
     )
     bones: str = _list(
         "bones",
         "Bones of the levels: counts, or percent of the used ones.",
         "24,12,6|50%,25%",
-        needs=(need(moving=True, says="the model has one frame, so its bones cannot be reduced; omit it"),),
+        needs=(need(moving=True, reason="the model has one frame, so its bones cannot be reduced; omit it"),),
     )
     triangles: str = _list("triangles", "Triangles of the levels: counts, or percent.", "5000,1000|50%,10%")
     max_error: str = _list(
@@ -102,7 +102,7 @@ class LodOptions:
         False,
         help="Reduce only bones and blends: all levels keep the mesh of the model.",
         flags=("--keep-mesh",),
-        needs=(need(triangles="", says="--triangles requests coarser meshes; omit one"),),
+        needs=(need(triangles="", reason="--triangles requests coarser meshes; omit one"),),
     )
     form: LodForm = option(
         "advanced",

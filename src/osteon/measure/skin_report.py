@@ -332,7 +332,7 @@ P95_DEGREES = (4.0, 15.0, 25.0, 45.0, 90.0)
 WORST = "Far off"
 #: From this grade on the verdict comes with advice.
 FAIR = 2
-#: Bounds that lead to a close result.
+#: Bounds that are suggested for a closer result.
 GOOD_ERROR, GOOD_SHADING = 1, 3
 #: Advice for a rig, with which bounds are refused: helper bones, and columns of normals.
 MORE_HELPERS, MORE_NORMALS = 4, 5
@@ -340,7 +340,7 @@ MORE_HELPERS, MORE_NORMALS = 4, 5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A word for a result, the figure that decided, and advice."""
+    """The grade of a result, the figure that determined it, and advice."""
 
     word: str  # one of GRADES, or WORST
     because: str  # "E" or "shading"

@@ -50,7 +50,7 @@ def place_frames(sequence: MeshSequence, distances: PoseDistances, distinct: Int
     for frame in np.setdiff1d(np.arange(sequence.n_frames), distinct):
         poses[frame] = distances.between(int(frame))[distinct].argmin()
         shown = int(distinct[poses[frame]])
-        motions[frame, :, :3] = distances.turn(int(frame), shown)
+        motions[frame, :, :3] = distances.aligning_rotation(int(frame), shown)
         motions[frame, :, 3] = centers[frame] - motions[frame, :, :3] @ centers[shown]
     return FramePlaces(sequence.clips, poses, motions)
 

@@ -16,7 +16,7 @@ from osteon.io.engines import EngineName, engine_of
 
 
 def _parse_poses(text: str) -> str:
-    """Frame numbers with commas, as they are; refuses other text."""
+    """Check that a text is a list of frame numbers with commas; returns it unchanged."""
     _numbers(text)
     return text
 
@@ -45,7 +45,7 @@ class CompareOptions:
         help="Poses to train with, chosen so that they cover the motion.",
         flags=("--train",),
         minimum=1,
-        needs=(need(poses=None, says="the training poses are named with --poses; omit it"),),
+        needs=(need(poses=None, reason="the training poses are named with --poses; omit it"),),
     )
     poses: str | None = option(
         None,

@@ -213,7 +213,7 @@ def _keeps_edges(sequence: MeshSequence, rig: SkinnedModel, found: IntArray) -> 
     return ours < LONGER_EDGES * theirs and theirs < LONGER_EDGES * ours
 
 
-# How large a body is while it plays, beside how large it stands: bones of other lengths tear it apart.
+# The size of a body in its animation relative to its rest pose: bones of other lengths tear it apart.
 
 #: Frames of each clip that are considered, spread over it.
 FRAMES = 48

@@ -28,7 +28,7 @@ from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseList, pose_list
 from osteon.io.poses.pose_set import mesh_files, pose_writer
 from osteon.io.save.atomic import atomic_file, is_temporary
 
-#: Changes with whatever changes shapes without being an option; poses of before are computed again.
+#: Increased with every change of the method that changes shapes; poses of earlier values are computed again.
 METHOD = "osteon elastic 1"
 #: Keys of the list: its own checksum, computed with NO_SUM in its place, and those of files that are not listed poses.
 SUM, SUMS, NO_SUM = "sha256", "files", "0" * 64
@@ -36,7 +36,7 @@ SUM, SUMS, NO_SUM = "sha256", "files", "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class SimulationPlan:
-    """What is computed, and how it is written."""
+    """The poses to compute, and the format of their files."""
 
     poses: Sequence[PlannedPose]
     limits: tuple[JointLimit, ...] = ()  # of joints that were swept
@@ -47,7 +47,7 @@ class SimulationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a folder holds now."""
+    """Contents of the folder after a run."""
 
     folder: Path
     poses: tuple[ListedPose, ...]
@@ -64,7 +64,7 @@ class Simulation:
 
     @property
     def inverted(self) -> dict[str, int]:
-        """Elements turned inside out, by pose, where there are any."""
+        """Numbers of inverted elements, by pose, where there are any."""
         return {pose.name: int(pose.facts["inverted"]) for pose in self.poses if pose.facts["inverted"]}
 
 
@@ -106,7 +106,7 @@ def simulate_poses(
     check_changed(book.changed())
     book.write_rest()
     numbers = [p for p in range(len(plan.poses)) if p not in book.listed]
-    tasks = [PoseTask(p, plan.poses[p].turns, plan.poses[p].shift, plan.load_steps) for p in numbers]
+    tasks = [PoseTask(p, plan.poses[p].joint_rotations, plan.poses[p].shift, plan.load_steps) for p in numbers]
     report_progress(progress, "poses", 0.0)
     for count, done in enumerate(pose_many(body, tasks, jobs), 1):
         book.write_pose(done.number, done.posed)
@@ -117,7 +117,7 @@ def simulate_poses(
 
 @dataclass(slots=True)
 class _Book:
-    """The folder while it fills.
+    """The folder of poses during a run.
 
     Before a file is written, its checksum is in the list. So a run that continues after a crash can tell files of the
     simulation from files that were edited by hand.
@@ -149,7 +149,7 @@ class _Book:
             found, file = known.get(key), f"{pose.name}{plan.suffix}"
             if found is not None and found.file == file and book._is_whole(file):
                 facts = {**found.facts, **_size_and_sum((folder / file).read_bytes())}
-                book.listed[p] = ListedPose(pose.name, file, pose.kind, pose.turns, pose.shift, facts)
+                book.listed[p] = ListedPose(pose.name, file, pose.kind, pose.joint_rotations, pose.shift, facts)
         return book
 
     def changed(self) -> list[Path]:
@@ -174,7 +174,7 @@ class _Book:
         file, data = f"{pose.name}{self.plan.suffix}", self.writer.frame(posed.surface.astype(np.float32))
         self._write(file, data)
         facts = {"key": self.keys[p], **_facts(posed), **_size_and_sum(data)}
-        self.listed[p] = ListedPose(pose.name, file, pose.kind, pose.turns, pose.shift, facts)
+        self.listed[p] = ListedPose(pose.name, file, pose.kind, pose.joint_rotations, pose.shift, facts)
         self.write_list()
 
     def write_list(self) -> None:
@@ -273,7 +273,7 @@ def _sum_of(data: bytes) -> str:
 
 
 def _facts(posed: PosedBody) -> dict[str, Any]:
-    """How a pose came out; nothing that differs between two runs."""
+    """Facts about a computed pose; none that differ between two runs."""
     return {
         "steps": posed.newton_steps,
         "load_steps": posed.load_steps,
@@ -285,7 +285,7 @@ def _facts(posed: PosedBody) -> dict[str, Any]:
 
 
 def _body_key(body: ElasticBody, plan: SimulationPlan) -> bytes:
-    """Of all that shapes depend on, but the pose."""
+    """Hash of everything that shapes depend on, except the pose."""
     solid, skeleton = body.solid, body.skeleton
     arrays = (solid.points, solid.tets, solid.fill, solid.corners, solid.weights, skeleton.joints, skeleton.bones)
     found = hashlib.sha256(f"{METHOD} {body.material} {plan.load_steps} {skeleton.root}".encode())
@@ -297,7 +297,7 @@ def _body_key(body: ElasticBody, plan: SimulationPlan) -> bytes:
 
 def _pose_key(body_key: bytes, pose: PlannedPose) -> str:
     found = hashlib.sha256(body_key)
-    for j in sorted(pose.turns):
-        found.update(f"{j} {np.round(pose.turns[j], 12).tolist()}".encode())
+    for j in sorted(pose.joint_rotations):
+        found.update(f"{j} {np.round(pose.joint_rotations[j], 12).tolist()}".encode())
     found.update(str(pose.shift).encode())
     return found.hexdigest()[:16]

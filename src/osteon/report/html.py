@@ -138,7 +138,7 @@ def _difference(value: float, own: float) -> str:
 def _advice_list(advice: Sequence[Advice]) -> str:
     """The causes of error, in order."""
     items = "".join(f"<li>{escape(a.sentence)}</li>" for a in advice)
-    return f'<div><h3>What stands out</h3><ul class="advice">{items}</ul></div>' if items else ""
+    return f'<div><h3>Findings</h3><ul class="advice">{items}</ul></div>' if items else ""
 
 
 def _where(fit: SkinFit, sequence: MeshSequence, gallery: Gallery, evidence: Evidence) -> str:

@@ -94,7 +94,7 @@ def _table(found: LevelsFit, sizes: Sequence[int], costs: BoneCosts) -> str:
         '<p class="note">RMS: root mean square distance of all vertices in all frames of the worst clip. Worst: no '
         "vertex is farther off in any frame. E: of bones and blends, in percent of the motion. Up to: the body’s size "
         "on the screen while the RMS is below a pixel, and how far the worst vertex is off then. Matrices: the time to "
-        "prepare them, measured. Alone: the bytes of the level as a .glb of its own, its textures included, as "
+        "prepare them, measured. Alone: the bytes of a .glb with only this level, its textures included, as "
         "<code>--bake-level</code> writes it.</p>"
     )
 

@@ -1,4 +1,4 @@
-// The value under the pointer, or under the arrow keys, in words below a chart. Without this, tooltips say the same.
+// The value under the pointer, or under the arrow keys, in words below a chart. Without this script, tooltips show the same text.
 for (const plot of document.querySelectorAll("svg.plot")) {
   const hits = [...plot.querySelectorAll(".hit")];
   const cursor = plot.querySelector(".cursor");
@@ -34,20 +34,20 @@ for (const plot of document.querySelectorAll("svg.plot")) {
     choose(next);
   });
 }
-// A table that is wider than the page says that there is more of it beside what is shown, until its end is seen.
+// A table that is wider than the page shows a hint that it continues, until it is scrolled to its end.
 for (const box of document.querySelectorAll(".measures, .rows, .proposals")) {
   const cue = document.createElement("p");
   cue.className = "scroll-cue";
   cue.textContent = "More columns: scroll sideways \u2192";
   cue.setAttribute("aria-hidden", "true");
   box.before(cue);
-  const look = () => {
+  const updateHint = () => {
     const beyond = box.scrollWidth - box.clientWidth;
     box.classList.toggle("wide", beyond > 1);
     cue.hidden = beyond <= 1 || box.scrollLeft >= beyond - 1;
     if (beyond > 1) box.tabIndex = 0;
   };
-  look();
-  new ResizeObserver(look).observe(box);
-  box.addEventListener("scroll", look, { passive: true });
+  updateHint();
+  new ResizeObserver(updateHint).observe(box);
+  box.addEventListener("scroll", updateHint, { passive: true });
 }

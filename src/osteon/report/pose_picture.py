@@ -276,13 +276,13 @@ def clear_view(view: DrawOptions, faces: Int32, regions: Sequence[Region]) -> Dr
         raise OptionError("view: expected an azimuth in degrees, got 'auto'")
     small = replace(view, width=240, height=240)
     best, found = view.azimuth, -np.inf
-    for turn in VIEW_ANGLES:
-        trial = replace(small, azimuth=view.azimuth + turn)
-        score = -abs(turn) / 180 * WORTH
+    for angle in VIEW_ANGLES:
+        trial = replace(small, azimuth=view.azimuth + angle)
+        score = -abs(angle) / 180 * WORTH
         for region in regions:
             near = np.linalg.norm(region.points - region.center, axis=1) < region.radius
             seen = visible_vertices(region.points, faces, frame_camera(region.points, trial), trial)
             score += float(seen[near].mean()) / len(regions) if near.any() else 0.0
         if score > found + 1e-9:
-            best, found = view.azimuth + turn, score
+            best, found = view.azimuth + angle, score
     return replace(view, azimuth=best)

@@ -22,14 +22,14 @@ def verdict(report: SkinReport, diagonal: float) -> str:
     """One sentence about the quality, in the colour of its grade."""
     error, worst, found = report.error_percent, report.worst, grade_result(report.quality, has_rig=report.has_rig)
     off = worst["distance"] / max(diagonal, 1e-300)
-    word, look = found.word, "good" if found.is_good else "bad" if found.is_bad else "fair"
+    word, style = found.word, "good" if found.is_good else "bad" if found.is_bad else "fair"
     if found.is_good and off > CONSPICUOUS:
-        word, look = "Close overall, with one bad spot", "fair"
+        word, style = "Close overall, with one bad spot", "fair"
     degrees = report.shading_deviation_degrees
     tries = f" Try <code>{escape(found.advice)}</code>." if found.advice else ""
     return (
-        f'<strong class="{look}">{word}</strong>: E {brief(error)} of the motion, the shading that players show is off '
-        f"by {number(degrees['mean'])}° on average ({number(degrees['p95'])}° at the 95th percentile), the worst "
+        f'<strong class="{style}">{word}</strong>: E {brief(error)} of the motion, the shading that players show is '
+        f"off by {number(degrees['mean'])}° on average ({number(degrees['p95'])}° at the 95th percentile), the worst "
         f"vertex by {brief(100 * off)} of the body’s size in frame {worst['frame']}.{tries}"
     )
 

@@ -17,8 +17,8 @@ Turns = Literal["passed-on", "least"]
 BoundaryMode = Literal["none", "sharp", "all"]
 SegmentMethod = Literal["blocks", "traverse", "plain"]
 
-_BONES = need(skeleton=True, says="applies to bones, but there is no skeleton; omit it")
-_SOLVED = need(method="simplex", says="applies to the simplex method; ssd only blends bones")
+_BONES = need(skeleton=True, reason="applies to bones, but there is no skeleton; omit it")
+_SOLVED = need(method="simplex", reason="applies to the simplex method; ssd only blends bones")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +131,14 @@ class EnergyOptions:
         flags=("--follow",),
         minimum=0,
         maximum=1e6,
-        needs=(_SOLVED, need(translation=True, says="is part of the translation term; omit --no-translation")),
+        needs=(_SOLVED, need(translation=True, reason="is part of the translation term; omit --no-translation")),
     )
     follow_lines: float = option(  # which may only translate, so no other term applies
         100.0,
         help="The same for control lines.",
         minimum=0,
         maximum=1e6,
-        needs=(_SOLVED, need(translation=True, says="is part of the translation term; omit --no-translation")),
+        needs=(_SOLVED, need(translation=True, reason="is part of the translation term; omit --no-translation")),
     )
 
     def __post_init__(self) -> None:

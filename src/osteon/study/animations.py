@@ -1,7 +1,7 @@
 """The animations of a study: the original and every candidate as frames of one mesh, in packs without names.
 
-A model is baked to frames, so that models and sequences look alike: triangles, materials and shading are those of the
-original, only the positions are the candidate's. No pack holds a name, and its address is random.
+A model is baked to frames, so that models and sequences are shown alike: triangles, materials and shading are
+those of the original, only the positions are the candidate's. No pack holds a name, and its address is random.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def plan_character(reference: str, candidates: Sequence[str], names: Sequence[st
     if names and len(names) != len(candidates):
         raise OptionError(f"--names: expected {len(candidates)}, one for each candidate, got {len(names)}")
     labels = list(names) or [_stem(candidate) for candidate in candidates]
-    _check_names("candidate", labels, "; give them names with --names")
+    _check_names("candidate", labels, "; name them with --names")
     return StudyPlan((StudyCharacter(_stem(reference), reference, dict(zip(labels, candidates, strict=True))),))
 
 

@@ -58,7 +58,7 @@ def _verdict(results: StudyResults) -> str:
     found = next(c for c in results.comparisons if {c.first, c.second} == pair)
     next_best = f"{escape(others[0].name)} {_digits(others[0].mean)}"
     if found.p is None:
-        return f"{verdict}, then {next_best}; there are too few answers to say whether they differ."
+        return f"{verdict}, then {next_best}; there are too few answers to decide whether they differ."
     real = "they differ" if found.p < SIGNIFICANT else "that may be chance"
     return f"{verdict}, then {next_best}; {real} (p {_probability(found.p)})."
 

@@ -34,7 +34,7 @@ class CommandRun:
     words: tuple[str, ...]
     code: int  # exit code; negative: the signal that ended it
     out: str
-    said: str  # standard error
+    stderr: str  # standard error
     seconds: float
     megabytes: float  # most memory of the process or of a child of it
 
@@ -45,29 +45,29 @@ class CommandRun:
     @property
     def broke(self) -> bool:
         """Neither success nor rejection: a traceback, a signal, or an undefined exit code."""
-        return self.code not in (0, 2) or "Traceback (most recent call last)" in self.said
+        return self.code not in (0, 2) or "Traceback (most recent call last)" in self.stderr
 
     @property
     def reason(self) -> str:
         """The last line of its messages."""
-        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         return lines[-1] if lines else f"exit code {self.code} without a word"
 
     def facts(self) -> dict[str, Any]:
-        """What `--json -` printed."""
+        """The report that `--json -` printed."""
         found: dict[str, Any] = json.loads(self.out)
         return found
 
 
 def run_command(*words: str) -> CommandRun:
     """Run `osteon WORDS`; its process group ends with it, at the latest at the time limit."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryDirectory() as folder:
         facts = Path(folder) / "facts.json"
         started = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(facts), sys.executable, "-m", "osteon", *words],
             stdout=out,
-            stderr=said,
+            stderr=err,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
@@ -80,7 +80,7 @@ def run_command(*words: str) -> CommandRun:
         seconds = time.perf_counter() - started
         code, most = json.loads(facts.read_text()) if facts.exists() else (-signal.SIGKILL, 0)
         texts = []
-        for file in (out, said):
+        for file in (out, err):
             file.seek(0)
             texts.append(file.read().decode("utf-8", "replace"))
     return CommandRun(words, code, texts[0], texts[1], seconds, _megabytes(most))

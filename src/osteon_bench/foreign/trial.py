@@ -46,18 +46,18 @@ class Trial:
 def try_source(source: ForeignSource, folder: Path, threads: int) -> Trial:
     """Run every step that the file allows, up to the first failure."""
     names = [str(file) for file in source.files]
-    look = run_command("info", *names, "--json", "-")
-    facts = look.facts() if look.done else {}
+    info = run_command("info", *names, "--json", "-")
+    facts = info.facts() if info.done else {}
     skinned, played = folder / "skinned.glb", folder / "played.npz"
     skin = run_command("skin", *names, "-o", str(skinned), "--force", "--threads", str(threads), "--json", "-")
-    agrees = agree(facts if look.done else None, skin)
+    agrees = agree(facts if info.done else None, skin)
     if not _is_animated(facts) and agrees and not skin.broke:
-        return Trial(source, (look,))
+        return Trial(source, (info,))
     if not skin.done:
-        return Trial(source, (look, skin), animated=_is_animated(facts), agrees=agrees)
+        return Trial(source, (info, skin), animated=_is_animated(facts), agrees=agrees)
     play = run_command("play", str(skinned), "-o", str(played), "--force", "--quiet")
     error = float(skin.facts()["error_percent"])
-    runs = (look, skin, play)
+    runs = (info, skin, play)
     if not (play.done and _is_stock_rig(facts)):
         return Trial(source, runs, True, error)
     again, round_trip = _round_trip(names[0], folder, threads)

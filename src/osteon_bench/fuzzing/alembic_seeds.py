@@ -60,8 +60,8 @@ def mutate_ogawa(rng: Random, data: bytes) -> bytes:
     out = bytearray(data)
     blocks = _blocks(data)
     for start, stop in rng.sample(blocks, min(len(blocks), rng.choice((1, 1, 1, 2, 3)))):
-        spoil = rng.choice((mutate_numbers, mutate_numbers, mutate_bytes))
-        out[start:stop] = spoil(rng, data[start:stop])[: stop - start].ljust(stop - start, b"\0")
+        mutate = rng.choice((mutate_numbers, mutate_numbers, mutate_bytes))
+        out[start:stop] = mutate(rng, data[start:stop])[: stop - start].ljust(stop - start, b"\0")
     return bytes(out)
 
 

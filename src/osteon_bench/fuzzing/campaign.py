@@ -68,7 +68,7 @@ def fuzz_reader(
     seed: int = 0,
     report: Callable[[str], None] = lambda text: None,
 ) -> Campaign:
-    """Read `inputs` inputs (None: until `seconds` have passed). The same seed gives the same inputs."""
+    """Read `inputs` inputs (None: until `seconds` have passed). The same seed creates the same inputs."""
     found = Campaign(reader)
     stop = sys.maxsize if inputs is None else inputs
     while found.inputs < stop and found.seconds < seconds and len(found.failed) < MOST_FAILURES:

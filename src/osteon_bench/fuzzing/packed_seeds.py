@@ -71,20 +71,20 @@ def _accessor(view: int | None, component: int, count: int, kind: str, **more: A
 
 
 def _meshopt() -> bytes:
-    """All modes and filters, a bone that turns, and a node that shows its mesh twice."""
+    """All modes and filters, a bone that rotates, and a node that shows its mesh twice."""
     blob, views = _Blob(), []
     for mode, how, count, stride, text in _STREAMS:
         stream = blob.place(base64.b64decode(text))
         packed = stream | {"byteStride": stride, "count": count, "mode": mode, "filter": how}
         kept = {"buffer": 1, "byteLength": count * stride, "extensions": {_MESHOPT: packed}}
         views.append(blob.view(kept | ({"byteStride": stride} if mode == "ATTRIBUTES" else {})))
-    position, normal, turn, color, uv, triangles, indices = views
+    position, normal, rotation, color, uv, triangles, indices = views
     times = blob.view(blob.place(struct.pack("<3f", 0, 0.5, 1)))
     places = blob.view(blob.place(struct.pack("<6f", 0, 0, 0, 3, 0, 0)))
     accessors = [
         _accessor(position, 5126, 9, "VEC3"),
         _accessor(normal, 5120, 9, "VEC3", normalized=True),
-        _accessor(turn, 5122, 3, "VEC4", normalized=True),
+        _accessor(rotation, 5122, 3, "VEC4", normalized=True),
         _accessor(color, 5121, 9, "VEC4", normalized=True),
         _accessor(uv, 5126, 9, "VEC2"),
         _accessor(triangles, 5123, 24, "SCALAR"),
@@ -108,17 +108,17 @@ def _meshopt() -> bytes:
     )
 
 
-def _animation(times: int, turns: int, node: int) -> dict[str, Any]:
+def _animation(times: int, rotations: int, node: int) -> dict[str, Any]:
     channel = {"sampler": 0, "target": {"node": node, "path": "rotation"}}
-    return {"samplers": [{"input": times, "output": turns}], "channels": [channel]}
+    return {"samplers": [{"input": times, "output": rotations}], "channels": [channel]}
 
 
 def _draco(*streams: str) -> bytes:
-    """A primitive for each stream, with two joints of which one turns."""
+    """A primitive for each stream, with two joints of which one rotates."""
     blob = _Blob()
     views = [blob.view(blob.place(base64.b64decode(stream))) for stream in streams]
     times = blob.view(blob.place(struct.pack("<2f", 0, 1)))
-    turns = blob.view(blob.place(struct.pack("<8f", 0, 0, 0, 1, 0, 0.6, 0, 0.8)))
+    rotations = blob.view(blob.place(struct.pack("<8f", 0, 0, 0, 1, 0, 0.6, 0, 0.8)))
     ids = {"POSITION": 0, "TEXCOORD_0": 1, "COLOR_0": 2, "JOINTS_0": 3, "WEIGHTS_0": 4}
     accessors = [
         _accessor(None, 5126, 9, "VEC3"),
@@ -128,7 +128,7 @@ def _draco(*streams: str) -> bytes:
         _accessor(None, 5126, 9, "VEC4"),
         _accessor(None, 5123, 24, "SCALAR"),
         _accessor(times, 5126, 2, "SCALAR"),
-        _accessor(turns, 5126, 2, "VEC4"),
+        _accessor(rotations, 5126, 2, "VEC4"),
     ]
     primitives = [
         {"attributes": ids, "indices": 5, "extensions": {_DRACO: {"bufferView": view, "attributes": ids}}}

@@ -1,6 +1,6 @@
 """Parsing children that are reused for several hundred inputs, to pay for a fork only once.
 
-The product starts a new child for each file. Here a pool lends a child to every `NativeChild` in turn. The child is
+The product starts a new child for each file. Here a pool lends a child to one `NativeChild` after another. The child is
 replaced when it crashed, when it has read `OLD` files, or when a response was not read to its end. Where line coverage
 is recorded, every child is a new fork.
 """

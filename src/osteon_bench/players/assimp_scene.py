@@ -172,10 +172,10 @@ def import_file(path: Path) -> Any:
     library.aiGetErrorString.restype = ctypes.c_char_p
     scene = library.aiImportFile(str(path).encode(), 0)
     if not scene:
-        raise OsteonError(f"{path}: assimp says {library.aiGetErrorString().decode()}")
+        raise OsteonError(f"{path}: assimp reports: {library.aiGetErrorString().decode()}")
     return scene.contents
 
 
 def listed(pointers: Any, count: int) -> Iterator[Any]:
-    """What some pointers point to."""
+    """The values that some pointers point to."""
     return (pointers[i].contents for i in range(count))

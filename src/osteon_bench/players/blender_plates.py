@@ -1,4 +1,4 @@
-"""What Blender shows of plates: `python blender_plates.py ANSWER SECONDS FILE…`, where bpy is and Osteon is not.
+"""Normals of plates in Blender: `python blender_plates.py ANSWER SECONDS FILE…`, where bpy is and Osteon is not.
 
 Writes a JSON list, for each file the angles of the corners' normals and where the plate is, or the error that the
 importer ends with. Corner normals of the evaluated mesh are what Blender shades with.

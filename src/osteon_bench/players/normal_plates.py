@@ -63,7 +63,7 @@ class Bone:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A morph target that turns the normal to an angle, or moves the plate."""
+    """A morph target that rotates the normal to an angle, or moves the plate."""
 
     angle: float | None = None
     shift_x: float | None = None
@@ -236,12 +236,12 @@ def _zeros(buffer: BufferWriter, kind: Zeros) -> int:
 
 
 def _clip(buffer: BufferWriter, case: PlateCase) -> dict[str, Any]:
-    """Every joint has tracks of turn and scale, and the mesh one of weights."""
+    """Every joint has tracks of rotation and scale, and the mesh one of weights."""
     times = buffer.add(np.array(KEYS, np.float32), "keys", bounds=True)
     tracks: list[tuple[int, str, Any]] = []
     for number, bone in enumerate(case.bones):
-        turn = bone.rotation.as_quat()
-        tracks.append((number, "rotation", [[0, 0, 0, 1], turn, turn]))
+        rotation = bone.rotation.as_quat()
+        tracks.append((number, "rotation", [[0, 0, 0, 1], rotation, rotation]))
         tracks.append((number, "scale", [[1, 1, 1], *[[1, 1, bone.scale_z]] * 2]))
     if case.targets:
         weights = [float(number in case.shown) for number in range(len(case.targets))]

@@ -37,7 +37,7 @@ SIZE, UNITS = 64, 8
 
 @dataclass(frozen=True, slots=True)
 class PlateReading:
-    """What a player shows of a plate."""
+    """The normals of a plate as a player shows them."""
 
     angle: float | None = None  # degrees of the shaded normal; None: it shows nothing
     middle: float | None = None  # position of the plate on x; None: unknown
@@ -64,7 +64,7 @@ class NormalPlayer:
 
 
 def _read_web(engine: Engine, cases: Sequence[PlateCase], folder: Path) -> list[PlateReading]:
-    """All plates in one browser; a plate that it fails to show may spoil the page, so the next ones get a new one."""
+    """All plates in one browser; after a plate that it fails to show, the following ones get a new page."""
     found: list[PlateReading] = []
     while len(found) < len(cases):
         with start_players([engine]) as players:

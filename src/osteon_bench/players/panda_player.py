@@ -65,7 +65,7 @@ def open_file(path: Path, *, fixed: bool = False, rate: int = 30) -> Play:
 
 
 def _fix(converter: Any) -> None:
-    """What is wrong in the importer, put right."""
+    """Corrections of the defects of the importer."""
     for name, wrong, right in FIXES:
         source = textwrap.dedent(inspect.getsource(getattr(converter.Converter, name)))
         if wrong not in source:

@@ -18,7 +18,7 @@ def measured(monkeypatch):
     rows = [at_most("horse", "time", 1.0, 2.0), figure("horse", "E %", 0.5)]
 
     def bench_growth(run):
-        run.say("measuring")
+        run.report("measuring")
         return rows
 
     monkeypatch.setattr(growth, "bench_growth", bench_growth)
@@ -58,8 +58,8 @@ def test_a_missed_bound_is_exit_code_1(run_here, measured):
 
 def test_what_is_missing_is_a_line_each_and_exit_code_1(run_here, monkeypatch):
     def bench_simplex(run):
-        run.miss("no armadillo")
-        run.miss("no hand")
+        run.report_missing("no armadillo")
+        run.report_missing("no hand")
         return [figure("horse", "E %", 0.5)]
 
     monkeypatch.setattr(simplex, "bench_simplex", bench_simplex)

@@ -168,7 +168,7 @@ def test_bad_input_is_one_line_and_writes_nothing(run, files, arguments, told):
     [
         (100.0, 0.0, "other units: its joints extend over 180"),
         (0.01, 0.0, "other units"),
-        (1.0, 5.0, "stands beside the mesh: 3 of 3 joints"),
+        (1.0, 5.0, "is beside the mesh: 3 of 3 joints"),
         (1.6, 0.0, "joints far outside the mesh: hand"),
         (1.0, 0.0, None),
     ],

@@ -107,7 +107,7 @@ def test_corrections_are_left_out_with_a_note(run, model):
         (("body.glb", "-o", "x.obj"), "no pose is named"),
         (("still.obj", "bend.json", "-o", "x.obj"), "is no skinned model, so it needs a skeleton"),
         (("missing.glb", "bend.json", "-o", "x.obj"), "missing.glb: is not there"),
-        (("loose.npz", "bend.json", "-o", "x.obj"), "hang in no skeleton"),
+        (("loose.npz", "bend.json", "-o", "x.obj"), "bones have no skeleton"),
         (("body.glb", "wrong.json", "-o", "x.obj"), "there is no joint 'elbow'"),
         (("body.glb", "missing.json", "-o", "x.obj"), "missing.json"),
         (("body.glb", "bend.json", "-o", "body.glb"), "one of the inputs"),

@@ -83,10 +83,10 @@ def test_a_sweep_with_limits_and_a_guess(run):
         (("bar.obj", "bar.tgf", "still.json"), "pose 'still': moves no joint"),
         (("bar.obj", "bar.tgf", "other.json"), "there is no joint 'elbow'"),
         (("open.obj", "bar.tgf", "bend.json"), "open.obj: 'open': is open along"),
-        (("bar.obj", "beside.tgf", "bend.json"), "bone 'joint0-joint1' lies outside the flesh"),
+        (("bar.obj", "beside.tgf", "bend.json"), "bone 'joint0-joint1' is outside the flesh"),
         (("bar.obj", "bar.tgf", "bend.json", "--elements", "tetrahedra"), "bar.obj: holds no tetrahedra"),
         (("bar.obj", "bar.tgf", "bend.json", "--validate", "3"), "--validate: needs --sweep"),
-        (("bar.obj", "bar.tgf", "--sweep", "--kind", "train"), "--kind: is about poses in files"),
+        (("bar.obj", "bar.tgf", "--sweep", "--kind", "train"), "--kind: applies to poses in files"),
         (("bar.obj", "bar.tgf", "--sweep", "--joints", "elbow"), "'elbow' has no limits"),
         (("bar.obj", "stiff.tgf", "--sweep"), "no joint of"),
         (("bar.obj", "bar.tgf", "bend.json", "--cells", "1"), "bar.obj: "),
@@ -130,7 +130,7 @@ def test_ctrl_c_leaves_what_is_done_and_it_goes_on(run):
         os.kill(child.pid, signal.SIGINT)
         _, said = child.communicate(timeout=300)
     assert child.returncode == 130, said
-    assert "of 40 poses are done; the same command goes on" in said
+    assert "of 40 poses are done; the same command continues" in said
     assert "stopped; written: poses" in said
     there = load_pose_set(run.folder / "poses").n_poses
     assert 0 < there < 40

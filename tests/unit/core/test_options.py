@@ -45,7 +45,7 @@ class Outer:
 
     kind: Literal["rigid", "flexible"] = option("flexible", help="Bones.", flags=("--kind",))
     model: Model = option(
-        "lbs", help="Family.", flags=("--model",), needs=(need(kind="rigid", only_for=("dqs",), says="turns only"),)
+        "lbs", help="Family.", flags=("--model",), needs=(need(kind="rigid", only_for=("dqs",), reason="turns only"),)
     )
     inner: Inner = field(default_factory=lambda: Inner())
 
@@ -129,7 +129,7 @@ def test_values_that_have_an_effect():
 def test_a_condition_on_a_name_that_does_not_exist_is_an_error():
     @dataclass(frozen=True)
     class Mistyped:
-        width: int = option(1, help="Width.", needs=(need(wirtten=".glb", says="never fires"),))
+        width: int = option(1, help="Width.", needs=(need(wirtten=".glb", reason="never fires"),))
 
     with pytest.raises(LookupError, match="'width' needs 'wirtten'"):
         check_used(Mistyped(2))

@@ -35,17 +35,17 @@ def test_a_sweep_has_poses_of_each_kind():
     kinds = [pose.kind for pose in poses]
     assert [kinds.count(kind) for kind in ("train", "pair", "validate")] == [22, 2, 25]
     assert len({pose.name for pose in poses}) == len(poses)
-    singles = {pose.name: degrees(pose.turns[2]) for pose in poses if pose.name.startswith("joint2_")}
+    singles = {pose.name: degrees(pose.joint_rotations[2]) for pose in poses if pose.name.startswith("joint2_")}
     assert singles == pytest.approx({f"joint2_+{d}": d for d in (10, 20, 30, 40, 50, 60)})
     sways = [pose.name for pose in poses if "_sway_" in pose.name]
     assert sways == [f"joint1_sway_{d:+d}" for d in (-30, -20, -10, 10, 20, 30)]
     ends = [pose.name for pose in poses if "_bend_" in pose.name]
     assert (ends[0], ends[-1]) == ("joint1_bend_-15", "joint1_bend_+80")
-    pairs = [pose.turns for pose in poses if pose.kind == "pair"]
+    pairs = [pose.joint_rotations for pose in poses if pose.kind == "pair"]
     assert [{j: round(degrees(turn)) for j, turn in pair.items()} for pair in pairs] == [{1: 40, 2: 30}, {1: 80, 2: 60}]
     for pose in poses[-25:]:
-        assert set(pose.turns) == {1, 2}
-        assert degrees(pose.turns[2]) <= 60
+        assert set(pose.joint_rotations) == {1, 2}
+        assert degrees(pose.joint_rotations[2]) <= 60
 
 
 def test_two_ways_of_a_joint_at_once_are_turned_as_random_poses_turn_them():
@@ -54,7 +54,7 @@ def test_two_ways_of_a_joint_at_once_are_turned_as_random_poses_turn_them():
     assert names == [f"joint1_bend+{b}_sway{s:+d}" for b in (40, 80) for s in (-30, 30)]
     assert {poses[name].kind for name in names} == {"train"}
     bend, sway = LIMITS[:2]
-    assert np.allclose(poses[names[-1]].turns[1], sway.rotation(30) @ bend.rotation(80))
+    assert np.allclose(poses[names[-1]].joint_rotations[1], sway.rotation(30) @ bend.rotation(80))
 
 
 def test_joints_are_neighbours_across_bones_that_stay_as_they_are():
@@ -64,14 +64,14 @@ def test_joints_are_neighbours_across_bones_that_stay_as_they_are():
     skeleton = StickSkeleton(places, bones, ("root", "fork", "left", "left end", "right", "right2", "right end"))
     limits = tuple(JointLimit(joint, (1, 0, 0), 0, 60) for joint in ("left", "right", "right2"))
     poses = plan_sweep(skeleton, limits, SweepOptions(sweep=True, each=1, validate=0))
-    pairs = {tuple(sorted(skeleton.names[j] for j in pose.turns)) for pose in poses if pose.kind == "pair"}
+    pairs = {tuple(sorted(skeleton.names[j] for j in pose.joint_rotations)) for pose in poses if pose.kind == "pair"}
     assert pairs == {("right", "right2"), ("left", "right")}
 
 
 def test_a_seed_makes_the_same_poses_again():
     def turns(seed):
         poses = plan_sweep(ROW, LIMITS, SweepOptions(sweep=True, seed=seed, validate=3))
-        return np.array([pose.turns[1] for pose in poses[-3:]])
+        return np.array([pose.joint_rotations[1] for pose in poses[-3:]])
 
     assert np.array_equal(turns(4), turns(4))
     assert not np.array_equal(turns(4), turns(5))
@@ -80,7 +80,7 @@ def test_a_seed_makes_the_same_poses_again():
 def test_some_joints_only():
     poses = plan_sweep(ROW, LIMITS, SweepOptions(sweep=True, joints=("joint2",), each=3, validate=1, pairs=False))
     assert [pose.name for pose in poses] == ["joint2_+20", "joint2_+40", "joint2_+60", "random_01"]
-    assert all(set(pose.turns) == {2} for pose in poses)
+    assert all(set(pose.joint_rotations) == {2} for pose in poses)
 
 
 def test_the_hand_is_swept_as_in_the_paper():
@@ -110,7 +110,7 @@ def test_given_poses(tmp_path):
     assert [pose.kind for pose in poses] == ["train", "pair", "train"]
     assert [pose.name for pose in poses] == ["kick_0", "kick_1", "kick_2"]
     assert poses[0].shift == (1, 2, 3)
-    np.testing.assert_allclose(poses[0].turns[1], rotation_from_axis_angle(X, np.radians(20)), atol=1e-12)
+    np.testing.assert_allclose(poses[0].joint_rotations[1], rotation_from_axis_angle(X, np.radians(20)), atol=1e-12)
     judged = given(tmp_path, {"rotate": {"joint1": turn(20)}}, kind="validate")
     assert [(pose.name, pose.kind) for pose in judged] == [("kick", "validate")]
 
@@ -120,8 +120,8 @@ def test_given_poses(tmp_path):
     [
         ({}, "moves no joint"),
         ({"translate": [1, 0, 0]}, "moves no joint"),
-        ({"bones": {"joint0-joint1": {"stretch": 2}}}, "where no turn leads"),
-        ({"joints": {"joint3": [9, 9, 9]}}, "puts joint 'joint3' where no turn leads"),
+        ({"bones": {"joint0-joint1": {"stretch": 2}}}, "where no rotation takes it"),
+        ({"joints": {"joint3": [9, 9, 9]}}, "puts joint 'joint3' where no rotation takes it"),
         ({"rotate": {"joint1": turn(9)}, "bones": {"joint0-joint1": {"twist": 20}}}, "'twist'"),
         ({"rotate": {"joint1": turn(9)}, "pins": {"3": [0, 0, 0]}}, "'pins'"),
     ],

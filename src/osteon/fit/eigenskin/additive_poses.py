@@ -36,7 +36,7 @@ from osteon.fit.eigenskin.driver_fields import DriverField, JointSettings
 #     m_jv = exp(-(d / l)^2 / 2) h,      d: distance of vertex v from joint j at rest,  l: REGION of the bones that meet
 #
 # h is how much of the vertex belongs, by its weights, to bones that are at most `HOPS` steps from the joint in the
-# tree, so that a finger does not answer for its neighbour.
+# tree, so that a finger is not affected by its neighbour.
 
 REGION = 0.75
 HOPS = 2

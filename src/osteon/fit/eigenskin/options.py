@@ -33,8 +33,8 @@ class EigenSkinOptions:
         flags=("--per-joint", "-n"),
         minimum=0,
         needs=(
-            need(total=0, says="--total sets the number already; omit one of them"),
-            need(max_error=0.0, says="--max-error finds the number; omit one of them"),
+            need(total=0, reason="--total sets the number already; omit one of them"),
+            need(max_error=0.0, reason="--max-error finds the number; omit one of them"),
         ),
     )
     total: int = option(
@@ -43,7 +43,7 @@ class EigenSkinOptions:
         flags=("--total",),
         minimum=0,
         shown_default="as --per-joint makes",
-        needs=(need(max_error=0.0, says="--max-error finds the number; omit one of them"),),
+        needs=(need(max_error=0.0, reason="--max-error finds the number; omit one of them"),),
     )
     max_error: float = option(
         0.0,
@@ -60,7 +60,7 @@ class EigenSkinOptions:
         help="Eigendisplacements per pair of joints that move together in some pose; 0: no pairs.",
         flags=("--per-pair",),
         minimum=0,
-        needs=(need(preset="default", says=_PAIRS),),
+        needs=(need(preset="default", reason=_PAIRS),),
     )
     eigennormals: int | None = option(
         None,
@@ -68,7 +68,7 @@ class EigenSkinOptions:
         flags=("--eigennormals",),
         minimum=0,
         shown_default="as many as eigendisplacements",
-        needs=(need(shaded=True, says="--no-normals writes positions only; omit one of them"),),
+        needs=(need(shaded=True, reason="--no-normals writes positions only; omit one of them"),),
     )
     support: float | None = option(
         None,
@@ -90,7 +90,7 @@ class EigenSkinOptions:
         32,
         help="Bits per number of the basis: 8 takes less than a quarter of the size.",
         flags=("--basis-bits",),
-        needs=(need(written=".npz", says="only .npz holds them; glTF has --quantize and --compress"),),
+        needs=(need(written=".npz", reason="only .npz holds them; glTF has --quantize and --compress"),),
     )
     refit_weights: bool = option(
         False,
@@ -101,7 +101,7 @@ class EigenSkinOptions:
         "distance",
         help="Weights of a stick skeleton: by distance, smoothed, or by heat diffusion on the surface.",
         flags=("--weights",),
-        needs=(need(sticks=True, says="the rig has its own weights; it is for a mesh and --skeleton"),),
+        needs=(need(sticks=True, reason="the rig has its own weights; it is for a mesh and --skeleton"),),
     )
     influences: int = option(
         4,
@@ -113,7 +113,7 @@ class EigenSkinOptions:
             need(
                 sticks=True,
                 refit_weights=GIVEN,
-                says="the rig keeps its influences; it is for --skeleton or --refit-weights",
+                reason="the rig keeps its influences; it is for --skeleton or --refit-weights",
             ),
         ),
     )

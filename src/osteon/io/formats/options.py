@@ -14,18 +14,18 @@ from osteon.core.options import check_options, need, option
 from osteon.core.progress import Progress
 from osteon.io.engines import GLTF, USD, EngineName, default_bone_types, engines_for, engines_that
 
-_WRITTEN_ANEW = need(kept=False, says="--rig keeps the character's own file, and adds to it; omit it")
+_WRITTEN_ANEW = need(kept=False, reason="--rig keeps the character's own file, and adds to it; omit it")
 _TAKES_SHORT_POSITIONS = engines_that(quantized_positions=True)
 _TAKES_SHORT_ROTATIONS = engines_that(short_rotations=True)
 _TAKES_MESHOPT = engines_that(meshopt=True)
-_MOVES = need(input=("sequence", "model", "clips"), says="a skeleton file has no frames; omit it")
-_OWN_REST = need(rest_pose="sequence", says="the rig has the rest pose that it was bound in; omit it")
-_ALL_FRAMES = need(input=("sequence", "skeleton"), says="chooses frames of a sequence; play chooses those of a model")
-_FRAMES = need(input=("sequence", "skeleton"), says="a model keeps its own rest pose and triangles; omit it")
+_MOVES = need(input=("sequence", "model", "clips"), reason="a skeleton file has no frames; omit it")
+_OWN_REST = need(rest_pose="sequence", reason="the rig has the rest pose that it was bound in; omit it")
+_ALL_FRAMES = need(input=("sequence", "skeleton"), reason="chooses frames of a sequence; play chooses those of a model")
+_FRAMES = need(input=("sequence", "skeleton"), reason="a model keeps its own rest pose and triangles; omit it")
 
 
 def _parse_rest(text: str) -> Path | int:
-    """A file, or else the number of a frame."""
+    """The number of a frame if the text is one, else a file."""
     return int(text) if text.lstrip("-").isdecimal() and not Path(text).exists() else Path(text)
 
 
@@ -36,11 +36,11 @@ Fallback = Literal["skin", "none"]
 class LoadOptions:
     """How to read a sequence.
 
-    `fps="file"` takes the frame rate the file carries: the `fps` of an .npz, or for glTF the rate on which all keys of
-    an animation fall (30 when there is none). Frames that carry no rate play at 24. A number overrides both, and is the
+    `fps="file"` uses the frame rate of the file: the `fps` of an .npz, or for glTF the rate on which all keys of
+    an animation fall (30 when there is none). Frames without a rate play at 24. A number overrides both, and is the
     rate at which glTF is sampled.
 
-    Circumstances that `needs` speak of: `input` (sequence, model or skeleton), `rest_pose` (sequence, or a rig's own).
+    Conditions that `needs` may refer to: `input` (sequence, model or skeleton), `rest_pose` (sequence, or a rig's own).
     """
 
     fps: float | Literal["file"] = option(
@@ -102,21 +102,21 @@ class LoadOptions:
 
     @property
     def frame_rate(self) -> float:
-        """The rate of frames that carry none."""
+        """The rate of frames without one."""
         return DEFAULT_FPS if self.fps == "file" else float(self.fps)
 
 
 DEFAULT_LOAD_OPTIONS = LoadOptions()
 
 
-_CLIPS = need(clips=True, says="is for clips without a mesh, played on a rig; omit it")
+_CLIPS = need(clips=True, reason="is for clips without a mesh, played on a rig; omit it")
 
 
 @dataclass(frozen=True, slots=True)
 class ClipOptions:
     """How clips of files without a mesh are played on a character.
 
-    Circumstances that `needs` speak of: `clips` (the inputs are such files).
+    Conditions that `needs` may refer to: `clips` (the inputs are such files).
     """
 
     keep_translations: bool = option(
@@ -148,14 +148,14 @@ class Connectivity:
     origin: Path
 
     def asset_for(self, n_vertices: int) -> Asset:
-        """What the file carried besides triangles, without colours of other vertices."""
+        """The asset of the file, without its colours if they belong to another number of vertices."""
         keep = self.asset.colors is not None and len(self.asset.colors) == n_vertices
         return self.asset if keep else replace(self.asset, colors=None)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What every reader of whole animations receives."""
+    """The arguments of every reader of whole animations."""
 
     options: LoadOptions = DEFAULT_LOAD_OPTIONS
     connectivity: Connectivity | None = None  # from LoadOptions.faces
@@ -166,17 +166,17 @@ class ReadRequest:
 class SaveOptions:
     """How a skinned model is written.
 
-    Circumstances that `needs` speak of: `written` (suffixes of the outputs), `corrected` (there are corrections),
-    `stock` (every player knows the deformer), `kept` (the file of a rig is kept).
+    Conditions that `needs` may refer to: `written` (suffixes of the outputs), `corrected` (there are corrections),
+    `stock` (every player supports the deformer), `kept` (the file of a rig is kept).
     """
 
     engine: EngineName = option(
         "any",
-        help=f"Who plays the file (docs/engines.md). Bones that are not asked for: {default_bone_types()}.",
+        help=f"The engine that plays the file (docs/engines.md). Default bone type: {default_bone_types()}.",
         flags=("--for",),
         needs=(
-            need(written=GLTF, only_for=engines_for(GLTF), says="reads glTF; write a .glb or .gltf, or omit it"),
-            need(written=USD, only_for=engines_for(USD), says="reads USD; write a .usdc, or omit it"),
+            need(written=GLTF, only_for=engines_for(GLTF), reason="reads glTF; write a .glb or .gltf, or omit it"),
+            need(written=USD, only_for=engines_for(USD), reason="reads USD; write a .usdc, or omit it"),
         ),
     )
     quantize: bool = option(
@@ -185,10 +185,10 @@ class SaveOptions:
         flags=("--quantize",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
+            need(written=GLTF, reason="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_SHORT_POSITIONS,
-                says=f"16-bit positions are read by {', '.join(_TAKES_SHORT_POSITIONS[1:])} only; omit it",
+                reason=f"16-bit positions are read by {', '.join(_TAKES_SHORT_POSITIONS[1:])} only; omit it",
             ),
         ),
     )
@@ -198,24 +198,24 @@ class SaveOptions:
         flags=("--short-rotations",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
+            need(written=GLTF, reason="only glTF has 16-bit numbers; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_SHORT_ROTATIONS,
-                says=f"16-bit rotations are read by {', '.join(_TAKES_SHORT_ROTATIONS[1:])} only; omit it",
+                reason=f"16-bit rotations are read by {', '.join(_TAKES_SHORT_ROTATIONS[1:])} only; omit it",
             ),
         ),
     )
     compress: bool = option(
         False,
-        help="A glTF of about a quarter of the size, for players that know meshopt; vertices move by 0.025 % of the"
+        help="A glTF of about a quarter of the size, for players with meshopt; vertices move by 0.025 % of the"
         " diagonal at most.",
         flags=("--compress",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=GLTF, says="only glTF is compressed; write a .glb or .gltf, or omit it"),
+            need(written=GLTF, reason="only glTF is compressed; write a .glb or .gltf, or omit it"),
             need(
                 engine=_TAKES_MESHOPT,
-                says=f"compressed files are read by {', '.join(_TAKES_MESHOPT[1:])} only; omit it",
+                reason=f"compressed files are read by {', '.join(_TAKES_MESHOPT[1:])} only; omit it",
             ),
         ),
     )
@@ -230,7 +230,7 @@ class SaveOptions:
         unit="of the diagonal",
         scale=100,
         needs=(
-            need(written=GLTF, says="only glTF has keys to drop; write a .glb or .gltf, or omit it"),
+            need(written=GLTF, reason="only glTF has keys to drop; write a .glb or .gltf, or omit it"),
             _WRITTEN_ANEW,
         ),
     )
@@ -240,27 +240,27 @@ class SaveOptions:
         flags=("--no-normals",),
         needs=(
             _WRITTEN_ANEW,
-            need(written=(*GLTF, *USD, ".npz"), says="frames are written without normals anyway; omit it"),
+            need(written=(*GLTF, *USD, ".npz"), reason="frames are written without normals anyway; omit it"),
             need(
                 written=(*GLTF, *USD),
                 corrected=True,
-                says="an .npz holds normals of corrections only, and there are none; omit it",
+                reason="an .npz holds normals of corrections only, and there are none; omit it",
             ),
         ),
     )
 
     fallback: Fallback = option(
         "skin",
-        help="Where a format has no form for a deformer: write the closest linear blend skin, or refuse.",
+        help="If a format does not support a deformer: write the closest linear blend skin, or refuse.",
         flags=("--fallback",),
         needs=(
             need(
                 written=(*GLTF, *USD),
-                says="only glTF and USD lack a deformer that Osteon has; write a .glb, or omit it",
+                reason="only glTF and USD lack a deformer that Osteon has; write a .glb, or omit it",
             ),
             need(
                 stock=False,
-                says="the file has a form for this deformer; of use with --model as or mwe, and with dqs in a .glb",
+                reason="the file has a form for this deformer; of use with --model as or mwe, and with dqs in a .glb",
             ),
         ),
     )

@@ -68,14 +68,14 @@ class PoseRequest:
         )
 
 
-def pose_request(asked: dict[str, Any]) -> PoseRequest:
+def pose_request(message: dict[str, Any]) -> PoseRequest:
     """The request in a JSON object; an invalid one is refused with a message that names the field."""
-    _known(asked, _FIELDS, "pose")
-    joints = _numbers(asked.get("joints", []), "joints", (MAX_JOINTS, 3))
-    turns = _numbers(asked.get("turns", []), "turns", (MAX_JOINTS, 4))
-    n = len(turns)
-    lines = [_line(item) for item in _list(asked.get("lines", []), "lines", MAX_LINES)]
-    pins = [_pin(item) for item in _list(asked.get("pins", []), "pins", MAX_PINS)]
+    _known(message, _FIELDS, "pose")
+    joints = _numbers(message.get("joints", []), "joints", (MAX_JOINTS, 3))
+    quaternions = _numbers(message.get("turns", []), "turns", (MAX_JOINTS, 4))
+    n = len(quaternions)
+    lines = [_line(item) for item in _list(message.get("lines", []), "lines", MAX_LINES)]
+    pins = [_pin(item) for item in _list(message.get("pins", []), "pins", MAX_PINS)]
     if len({line.name for line, _ in lines}) < len(lines):
         raise OptionError("lines: two have the same name")
     if len({vertex for vertex, _ in pins}) < len(pins):
@@ -83,19 +83,19 @@ def pose_request(asked: dict[str, Any]) -> PoseRequest:
     posed = [part for _, part in lines]
     return PoseRequest(
         joints=joints,
-        rotations=_rotations(turns),
-        twist=_numbers(asked.get("twist", [[0, 0]] * n), "twist", (MAX_JOINTS, 2), n),
-        cross_scale=_scales(_numbers(asked.get("cross", [1] * n), "cross", (MAX_JOINTS,), n), "cross"),
+        rotations=_rotations(quaternions),
+        twist=_numbers(message.get("twist", [[0, 0]] * n), "twist", (MAX_JOINTS, 2), n),
+        cross_scale=_scales(_numbers(message.get("cross", [1] * n), "cross", (MAX_JOINTS,), n), "cross"),
         lines=tuple(line for line, _ in lines),
         line_ends=np.array([ends for ends, _, _ in posed], float).reshape(-1, 2, 3),
         line_twist=np.array([twist for _, twist, _ in posed], float).reshape(-1, 2),
         line_cross=_scales(np.array([cross for _, _, cross in posed], float), "cross of lines"),
         pins=np.array([vertex for vertex, _ in pins], np.int32),
         targets=np.array([target for _, target in pins], float).reshape(-1, 3),
-        methods=_methods(asked.get("methods", ["simplex"])),
-        measure=_measure(asked.get("measure")),
-        judge=_flag(asked.get("judge", False), "judge"),
-        build=_text(asked.get("build", ""), "build", empty=True),
+        methods=_methods(message.get("methods", ["simplex"])),
+        measure=_measure(message.get("measure")),
+        judge=_flag(message.get("judge", False), "judge"),
+        build=_text(message.get("build", ""), "build", empty=True),
     )
 
 
@@ -151,17 +151,17 @@ def _numbers(value: Any, name: str, most: tuple[int, ...], count: int | None = N
     return numbers
 
 
-def _rotations(turns: Float64) -> Float64:
+def _rotations(quaternions: Float64) -> Float64:
     """(b,3,3) of quaternions (b,4), x y z w."""
-    length = np.linalg.norm(turns, axis=1)
+    length = np.linalg.norm(quaternions, axis=1)
     if not (np.abs(length - 1) < 1e-3).all():
         raise OptionError("turns: expected unit quaternions")
-    return matrices_from_quaternions(turns / length[:, None])
+    return matrices_from_quaternions(quaternions / length[:, None])
 
 
 def _scales(scales: Float64, name: str) -> Float64:
     if not ((scales >= 1e-3) & (scales <= 1e3)).all():
-        raise OptionError(f"{name}: a scale must lie in 0.001 … 1000")
+        raise OptionError(f"{name}: a scale must be in 0.001 … 1000")
     return scales
 
 

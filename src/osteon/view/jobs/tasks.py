@@ -4,9 +4,9 @@ The server sends a task and its arguments; the worker answers with JSON messages
 that ends the task: {"stage", "fraction", "error_percent"} … {"done": …} or {"error": one sentence}. JSON, because the
 worker reads files from outside: the server accepts only text and numbers from it.
 
-The worker leads its own process group, so that one signal reaches its child processes too. It is killed when the server
-ends, where the operating system supports that; cleanup_process.py kills its children. Each task has a memory limit,
-above what the process already holds. On systems that lack one of these, the others still apply.
+The worker is the leader of its own process group, so that one signal reaches its child processes too. It is killed
+when the server ends, where the operating system supports that; cleanup_process.py kills its children. Each task has a
+memory limit, beyond what the process already uses. On systems that lack one of these, the others still apply.
 """
 
 from __future__ import annotations

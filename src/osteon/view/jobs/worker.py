@@ -161,7 +161,7 @@ def _end(process: SpawnProcess) -> None:
     """Kill a worker and its process group, which has its number and outlives it if it crashed."""
     if process.pid is not None:
         end_group(process.pid)
-    process.kill()  # it may not lead a group yet
+    process.kill()  # it may not have a process group yet
 
 
 def _end_overdue(connection: _Connection) -> None:

@@ -1,1 +1,1 @@
-"""What the page shows, as one binary per model or sequence."""
+"""Models and sequences for the page, each as one binary file."""

@@ -75,14 +75,14 @@ def pose_parts(model: SkinnedModel, shown: ShownPoses) -> tuple[dict[str, Any], 
 
     known, skeleton = shown.known, model.skeleton
     assert skeleton is not None  # the poses refer to its joints
-    turns, shifts = joint_rotations_of_transforms(skeleton, known.transforms)
+    rotations, shifts = joint_rotations_of_transforms(skeleton, known.transforms)
     frames = _played_in(model, known)
     poses = [
         {"name": name, "kind": kind, "frame": int(frame)}
         for name, kind, frame in zip(known.names, shown.kinds, frames, strict=True)
     ]
     arrays: Arrays = {
-        "pose_turns": quaternions_from_matrices(turns).astype(np.float32),
+        "pose_turns": quaternions_from_matrices(rotations).astype(np.float32),
         "pose_shifts": np.ascontiguousarray(shifts[:, 0]).astype(np.float32),
     }
     source = None

@@ -92,7 +92,7 @@ def _array_faults(kind: str, name: str, array: NDArray[Any], counts: dict[tuple[
 
 
 def _rule(name: str) -> tuple[dict[str, Any], str]:
-    """The rule of an array, and the name that stands for the first `*` of its pattern."""
+    """The rule of an array, and the name that matched the first `*` of its pattern."""
     for pattern, rule in SCHEMA["arrays"].items():
         found = re.fullmatch(re.escape(pattern).replace(r"\*", r"([^.]+)"), name)
         if found:

@@ -108,7 +108,7 @@ class Page {
     this.tip = tip;
     this.dividers = dividers;
     listenToDrops(veil, (files) => this.take(files));
-    listenToNumpad(engine, { look: (from) => engine.lookFrom(from), all: () => this.seeAll() });
+    listenToNumpad(engine, { lookFrom: (from) => engine.lookFrom(from), all: () => this.seeAll() });
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
     warnBeforeLoss(store, client, this.posing);
@@ -168,7 +168,7 @@ class Page {
     this.viewNames = buildViewNames(stage, store, this.eigenskin, engine);
     const view = buildView(store, {
       ...act,
-      look: (name) => engine.lookFrom((VIEWS.find((one) => one.name === name) ?? VIEWS[0]).from),
+      lookFrom: (name) => engine.lookFrom((VIEWS.find((one) => one.name === name) ?? VIEWS[0]).from),
       chooseLight: (file) => this.lightBy(file),
       picture: ({ scale, transparent }) => this.picture(scale, transparent),
       turntable: (how) => takeTurntable(engine, how),

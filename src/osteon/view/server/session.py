@@ -188,7 +188,7 @@ class Session:
             out.unlink(missing_ok=True)
 
     def pose_files(self, item: Item) -> PoseFiles:
-        """The files to pose an item with: an uploaded skeleton, the one it was opened with, or that of its own file."""
+        """The files to pose an item with: an uploaded skeleton, the named one, or the one in its file."""
         named = self.skeletons.get(item.id, item.skeleton)
         if named is not None:
             return PoseFiles(str(item.pack), named)

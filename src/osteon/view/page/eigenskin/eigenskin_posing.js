@@ -91,7 +91,7 @@ export class EigenskinPosing {
       remove: () => {},
     });
     listenToUndo(this);
-    this.store.watch(["eigenskinCount"], () => this.active && this.#turn());
+    this.store.watch(["eigenskinCount"], () => this.active && this.#poseCharacter());
     this.store.watch(["eigenskinPaint", "eigenskinDriver", "eigenskinColumn"], () => this.active && this.#paint());
     this.store.watch(["eigenskinHandles"], () => this.#showHandles());
   }
@@ -127,7 +127,7 @@ export class EigenskinPosing {
     this.engine.fit();
     this.store.set({ eigenskin: true, crowd: false });
     this.#showHandles();
-    this.#turn();
+    this.#poseCharacter();
     this.#paint();
   }
 
@@ -167,7 +167,7 @@ export class EigenskinPosing {
     this.pose = pose;
     this.known = known;
     this.truth = known >= 0 ? truthOf(this.pack, known) : null;
-    this.#turn(true);
+    this.#poseCharacter(true);
   }
 
   /** Pose number p of the list, or the rest pose. */
@@ -216,12 +216,12 @@ export class EigenskinPosing {
     return this.values.map((value, r) => (this.orders[r] < count || (all && r >= this.rank) ? value : 0));
   }
 
-  #turn(moved = false) {
+  #poseCharacter(moved = false) {
     const { engine, pack } = this;
     this.placed = placeBones(pack, this.pose);
     this.values = jointValues(this.tables, this.placed.transforms);
     this.points = placedPoints(this.rig, this.placed);
-    this.#character.turn(this.placed.transforms, this.coefficients());
+    this.#character.pose(this.placed.transforms, this.coefficients());
     if (this.truth) this.#character.showTruth(this.truth);
     if (moved || !this.byCount) {
       this.byCount = this.truth && this.#errorsByCount(this.truth);

@@ -3,31 +3,31 @@
  *
  *   G_j = G_above(j) R_j,   x_j = x_above(j) + G_above(j) (p_j - p_above(j)),   T_j = [G_j | x_j - G_j p_j]
  *
- * @typedef {{turns: Float64Array, shift: number[]}} JointPose  turns (j,4) as x y z w, shift of the roots
+ * @typedef {{rotations: Float64Array, shift: number[]}} JointPose  rotations (j,4) as x y z w, shift of the roots
  * @typedef {{frames: Quaternion[], places: Vector3[], transforms: Float64Array}} PlacedBones
  */
 import { Matrix4, Quaternion, Vector3 } from "three";
 
 /** @returns {JointPose} */
 export function restPose({ counts }) {
-  return { turns: Float64Array.from({ length: 4 * counts.bones }, (_, i) => Number(i % 4 === 3)), shift: [0, 0, 0] };
+  return { rotations: Float64Array.from({ length: 4 * counts.bones }, (_, i) => Number(i % 4 === 3)), shift: [0, 0, 0] };
 }
 
 /** Stored pose number p of a model. @param {import("../engine/pack.js").Pack} pack @returns {JointPose} */
 export function knownPose({ arrays, counts }, p) {
   const { pose_turns, pose_shifts } = /** @type {Required<import("../engine/pack.js").Arrays>} */ (arrays);
   const size = 4 * counts.bones;
-  const turns = Float64Array.from(pose_turns.subarray(p * size, (p + 1) * size));
-  return { turns, shift: [...pose_shifts.subarray(3 * p, 3 * p + 3)] };
+  const rotations = Float64Array.from(pose_turns.subarray(p * size, (p + 1) * size));
+  return { rotations, shift: [...pose_shifts.subarray(3 * p, 3 * p + 3)] };
 }
 
-export const rotationOf = ({ turns }, j) => new Quaternion().fromArray(turns, 4 * j);
+export const rotationOf = ({ rotations }, j) => new Quaternion().fromArray(rotations, 4 * j);
 
 /** The pose with another rotation of a joint. @returns {JointPose} */
-export function withRotation(pose, j, turn) {
-  const turns = pose.turns.slice();
-  turn.clone().normalize().toArray(turns, 4 * j);
-  return { ...pose, turns };
+export function withRotation(pose, j, rotation) {
+  const rotations = pose.rotations.slice();
+  rotation.clone().normalize().toArray(rotations, 4 * j);
+  return { ...pose, rotations };
 }
 
 /** Where bones and joints are. @param {import("../engine/pack.js").Pack} pack @param {JointPose} pose @returns {PlacedBones} */
@@ -40,13 +40,13 @@ export function placeBones({ arrays, counts }, pose) {
   const places = [];
   const place = (j) => {
     if (frames[j]) return;
-    const [above, turn] = [parents[j], rotationOf(pose, j)];
-    if (above >= 0) place(above);
-    frames[j] = above < 0 ? turn : frames[above].clone().multiply(turn);
+    const [parent, rotation] = [parents[j], rotationOf(pose, j)];
+    if (parent >= 0) place(parent);
+    frames[j] = parent < 0 ? rotation : frames[parent].clone().multiply(rotation);
     places[j] =
-      above < 0
+      parent < 0
         ? rest(j).add(new Vector3(...pose.shift))
-        : rest(j).sub(rest(above)).applyQuaternion(frames[above]).add(places[above]);
+        : rest(j).sub(rest(parent)).applyQuaternion(frames[parent]).add(places[parent]);
   };
   const transforms = new Float64Array(12 * counts.bones);
   for (let j = 0; j < counts.bones; j++) {

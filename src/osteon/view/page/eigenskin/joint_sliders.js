@@ -38,7 +38,7 @@ function coveredBy({ joints: [joint], axes: [axis], centres }) {
   const ways = axis ? { "": [...axis] } : SCENE;
   return Object.entries(ways)
     .map(([name, along], i) => {
-      const angles = centres.map(([turn]) => DEGREES * (axis ? hingeAngle(turn, axis) : rotationVector(turn)[i]));
+      const angles = centres.map(([rotation]) => DEGREES * (axis ? hingeAngle(rotation, axis) : rotationVector(rotation)[i]));
       return { joint, name, axis: along, low: Math.min(0, ...angles), high: Math.max(0, ...angles) };
     })
     .filter(({ low, high }) => high - low > STILL);
@@ -58,25 +58,25 @@ export function angleIn(jointSlider, pose) {
 export function withAngle(jointSlider, pose, degrees) {
   const { joint, axis, siblings } = jointSlider;
   const by = (degrees - angleIn(jointSlider, pose)) / DEGREES;
-  const turn = rotationOf(pose, joint);
-  if (siblings.length === 1) return withRotation(pose, joint, turn.multiply(about(new Vector3(...axis), by)));
-  const vector = new Vector3(...rotationVector(turn.toArray())).addScaledVector(new Vector3(...axis), by);
+  const rotation = rotationOf(pose, joint);
+  if (siblings.length === 1) return withRotation(pose, joint, rotation.multiply(about(new Vector3(...axis), by)));
+  const vector = new Vector3(...rotationVector(rotation.toArray())).addScaledVector(new Vector3(...axis), by);
   return withRotation(pose, joint, about(vector, vector.length()));
 }
 
 /** The pose with a joint rotation, limited to the ranges of its sliders. @param {JointSlider[]} siblings */
-export function withLimitedRotation(siblings, pose, turn) {
-  const angles = anglesOf(siblings, turn).map((angle, i) => Math.min(siblings[i].high, Math.max(siblings[i].low, angle)) / DEGREES);
+export function withLimitedRotation(siblings, pose, rotation) {
+  const angles = anglesOf(siblings, rotation).map((angle, i) => Math.min(siblings[i].high, Math.max(siblings[i].low, angle)) / DEGREES);
   const vector = new Vector3();
   siblings.forEach(({ axis }, i) => vector.addScaledVector(new Vector3(...axis), angles[i]));
   return withRotation(pose, siblings[0].joint, about(vector, vector.length()));
 }
 
 /** Degrees along the axes of the sliders of a joint whose sum is nearest to a rotation. */
-function anglesOf(siblings, turn) {
+function anglesOf(siblings, rotation) {
   const axes = siblings.map(({ axis }) => new Vector3(...axis));
-  if (siblings.length === 1) return [DEGREES * hingeAngle(turn.toArray(), siblings[0].axis)];
-  const vector = new Vector3(...rotationVector(turn.toArray()));
+  if (siblings.length === 1) return [DEGREES * hingeAngle(rotation.toArray(), siblings[0].axis)];
+  const vector = new Vector3(...rotationVector(rotation.toArray()));
   return solve(axes.map((a) => axes.map((b) => a.dot(b))), axes.map((a) => a.dot(vector))).map((x) => DEGREES * x);
 }
 

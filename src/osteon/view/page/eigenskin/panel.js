@@ -4,7 +4,7 @@ import { hasSkeleton } from "../engine/skeleton.js";
 import { jointBox as jointList } from "../pose/joint_list.js";
 import { namesOf } from "../ui/bones.js";
 import { choice, emptyState, iconButton, slider, toggle } from "../ui/controls.js";
-import { make, say, show, unique } from "../ui/dom.js";
+import { make, setText, show, unique } from "../ui/dom.js";
 import { share } from "../ui/numbers.js";
 import { curve } from "../ui/plots.js";
 import { AT_REST, BY_HAND } from "./eigenskin_posing.js";
@@ -122,7 +122,7 @@ export function poseBox(eigenskin) {
     on.disabled = known === pack.poses.length - 1;
     show(input.querySelector(`[value="${BY_HAND}"]`), known === BY_HAND);
     input.value = String(known);
-    say(note, some && known < 0 ? `The ground truth is known for the ${pack.poses.length} poses of the list.` : "");
+    setText(note, some && known < 0 ? `The ground truth is known for the ${pack.poses.length} poses of the list.` : "");
   };
   return { element, sync };
 }
@@ -195,13 +195,13 @@ export function figuresBox(store, eigenskin) {
     if (!there) return;
     for (const [role, [rms, worst]] of Object.entries(cells)) {
       const found = eigenskin.errorOf(role) ?? NO_ERROR;
-      say(heads[role], roleNames(eigenskin.pack)[role]);
-      say(rms, share(found.rms));
-      say(worst, share(found.worst));
+      setText(heads[role], roleNames(eigenskin.pack)[role]);
+      setText(rms, share(found.rms));
+      setText(worst, share(found.worst));
     }
     const [skin, now] = ["plain", "result"].map((role) => (eigenskin.errorOf(role) ?? NO_ERROR).rms);
     const gone = (100 * (1 - now / skin)).toFixed(1);
-    say(removed, skin > 0 && now <= skin ? `${gone}\u00a0% of the error removed` : "");
+    setText(removed, skin > 0 && now <= skin ? `${gone}\u00a0% of the error removed` : "");
   };
   return { element, sync };
 }

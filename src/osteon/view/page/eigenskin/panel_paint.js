@@ -2,7 +2,7 @@
 import { boneColors } from "../engine/colors.js";
 import { namesOf } from "../ui/bones.js";
 import { choice, slider } from "../ui/controls.js";
-import { closestTo, make, rowsIn, say, show } from "../ui/dom.js";
+import { closestTo, make, rowsIn, setText, show } from "../ui/dom.js";
 import { share } from "../ui/numbers.js";
 import { paintShown } from "./view.js";
 
@@ -78,7 +78,7 @@ export function paintBox(store, eigenskin, act) {
     column.sync(Math.min(eigenskinColumn + 1, own), own);
     show(column.element, shown === "column" && own > 1);
     style.sync(eigenskinStyle);
-    say(note, wordsOf(store.state, eigenskin));
+    setText(note, wordsOf(store.state, eigenskin));
   };
   return { element, sync };
 }

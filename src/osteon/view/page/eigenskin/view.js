@@ -1,5 +1,5 @@
 /** How the engine shows a model with EigenSkin, from the state of the page. */
-import { make, say } from "../ui/dom.js";
+import { make, setText } from "../ui/dom.js";
 import { share } from "../ui/numbers.js";
 import { driverName } from "./panel_paint.js";
 
@@ -62,7 +62,7 @@ export function buildViewNames(stage, store, eigenskin, engine) {
     names.forEach((name, i) => {
       name.hidden = !(roles[i] && views[i]);
       if (name.hidden) return;
-      say(name, text(roles[i]));
+      setText(name, text(roles[i]));
       name.style.left = `${views[i].left + 10}px`;
       name.style.top = `${views[i].top + 10}px`;
     });

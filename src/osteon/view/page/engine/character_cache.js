@@ -13,7 +13,7 @@ export class SharedSource {
   /** @type {ReturnType<typeof sourceTextures>|null} */
   #textures = null;
 
-  /** @param {import("./pack.js").Pack} pack @param {number[]|null} center of characters that this one stands in for */
+  /** @param {import("./pack.js").Pack} pack @param {number[]|null} center of the characters that this one replaces */
   constructor(pack, limits, center = null) {
     this.pack = pack;
     this.limits = limits;

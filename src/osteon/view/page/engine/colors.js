@@ -43,8 +43,8 @@ const times = (m, v) => m.map((row) => row[0] * v[0] + row[1] * v[1] + row[2] * 
 
 /** sRGB of lightness, chroma and hue in degrees; may leave 0 … 1 where no screen can show it. */
 function fromLch(lightness, chroma, hue) {
-  const turn = (hue * Math.PI) / 180;
-  const cones = times(LAB_INVERSE, [lightness, chroma * Math.cos(turn), chroma * Math.sin(turn)]);
+  const angle = (hue * Math.PI) / 180;
+  const cones = times(LAB_INVERSE, [lightness, chroma * Math.cos(angle), chroma * Math.sin(angle)]);
   const linear = times(CONES_INVERSE, cones.map((c) => c ** 3));
   return linear.map((c) => (c <= 0.0031308 ? 12.92 * c : 1.055 * Math.max(c, 1e-9) ** (1 / 2.4) - 0.055));
 }

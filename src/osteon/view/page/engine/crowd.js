@@ -26,8 +26,8 @@ function randomNumbers(seed) {
 /**
  * Places instances on a jittered grid.
  * @param {import("./character.js").Character[]} characters
- * @returns {{character: number, clip: number, offset: number, place: number[], turn: number}[]}
- *   a vertex x of the character is drawn at R(turn) (x - center of the character) + place
+ * @returns {{character: number, clip: number, offset: number, place: number[], angle: number}[]}
+ *   a vertex x of the character is drawn at R(angle) (x - center of the character) + place
  */
 export function placeCrowd(characters, count, seed) {
   const random = randomNumbers(seed);
@@ -42,13 +42,13 @@ export function placeCrowd(characters, count, seed) {
     const { pack, motion } = characters[character];
     const clip = Math.floor(random() * pack.clips.length);
     const frames = pack.clips[clip].stop - pack.clips[clip].start;
-    const turn = (random() - 0.5) * 0.7;
+    const angle = (random() - 0.5) * 0.7;
     const x = (i % columns) - (columns - 1) / 2 + (random() - 0.5) * GAP;
     const z = Math.floor(i / columns) - (rows - 1) / 2 + (random() - 0.5) * GAP;
     const [mx, , mz] = motion.low.map((low, axis) => (low + motion.high[axis]) / 2);
-    const [s, c] = [Math.sin(turn), Math.cos(turn)];
+    const [s, c] = [Math.sin(angle), Math.cos(angle)];
     const place = [x * wide - (c * mx + s * mz), ground - motion.ground, z * deep - (c * mz - s * mx)];
-    return { character, clip, offset: random() * frames, place: place.map(Math.fround), turn: Math.fround(turn) };
+    return { character, clip, offset: random() * frames, place: place.map(Math.fround), angle: Math.fround(angle) };
   });
 }
 
@@ -170,9 +170,9 @@ export class Crowd {
   #findOutline() {
     const points = [];
     let extent = this.characters[0].motion.size;
-    for (const { place, turn, character } of this.instances) {
+    for (const { place, angle, character } of this.instances) {
       const { low, high } = this.characters[character].motion;
-      const [s, c] = [Math.sin(turn), Math.cos(turn)];
+      const [s, c] = [Math.sin(angle), Math.cos(angle)];
       for (const x of [low[0], high[0]]) {
         for (const z of [low[2], high[2]]) {
           const [right, near] = [c * x + s * z + place[0], c * z - s * x + place[2]];

@@ -67,7 +67,7 @@ export class EigenskinCharacter extends SkinnedCharacter {
   }
 
   /** Sets the bone transforms (b,12), and the coefficients of all columns. */
-  turn(transforms, coefficients) {
+  pose(transforms, coefficients) {
     const { pack, center, uniforms } = this;
     pack.arrays.transforms.set(transforms);
     const { FLOATS, fromMatrix } = deformerOf(pack);

@@ -462,7 +462,7 @@ export class Engine {
 
   /**
    * Positions (v*3) as the shader computes them, of a frame counted over all clips; between frames inside one clip.
-   * With `instance`, those of an instance of the crowd when its clock stands at frame / fps of the first clip.
+   * With `instance`, those of an instance of the crowd when its clock is at frame / fps of the first clip.
    */
   async readPositions(frame, { rank = this.rank, instance = null } = {}) {
     const seconds = frame / this.clips[0].fps;

@@ -9,7 +9,7 @@ export function instanceVectors(character, instance) {
   const clip = character.pack.clips[instance.clip];
   return {
     instancePlace: instance.place,
-    instanceTurn: [Math.cos(instance.turn), Math.sin(instance.turn)],
+    instanceTurn: [Math.cos(instance.angle), Math.sin(instance.angle)],
     instanceClip: [clip.start, clip.stop - clip.start, clip.fps, instance.offset],
   };
 }

@@ -71,15 +71,15 @@ export function setEnvironment(coefficients) {
   pictured = coefficients;
 }
 
-/** @param {{light: string, lightPower: number, lightTurn: number}} view  turn in degrees */
+/** @param {{light: string, lightPower: number, lightTurn: number}} view  angle in degrees */
 export function setLight({ light, lightPower, lightTurn }) {
   room ??= lightOf(roomAt);
   const coefficients = light === "picture" && pictured ? pictured : room;
   LIGHT.sh.value.forEach((vector, i) => vector.fromArray(coefficients[i]));
   LIGHT.lightShare.value = light === "camera" ? 0 : 1;
   LIGHT.lightPower.value = lightPower;
-  const turn = (lightTurn * Math.PI) / 180;
-  LIGHT.lightTurn.value.set(Math.cos(turn), Math.sin(turn));
+  const angle = (lightTurn * Math.PI) / 180;
+  LIGHT.lightTurn.value.set(Math.cos(angle), Math.sin(angle));
 }
 
 /** GLSL of `vec3 surroundings(vec3 n)`: irradiance of a surface with the normal n in camera space. */

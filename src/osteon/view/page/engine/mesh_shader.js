@@ -95,7 +95,7 @@ void main() {
 #ifdef CROWD
   p = placed(p, false);
   n = placed(n, true);
-  // Neighbours differ a little in brightness, so that they can be told apart.
+  // Neighbours differ a little in brightness, so that they can be distinguished.
   tint.rgb *= 0.86 + 0.28 * fract(sin(dot(instancePlace.xz, vec2(12.9898, 78.233))) * 43758.5453);
 #endif
 #ifdef FLAT

@@ -43,7 +43,7 @@ export class ModelView {
     this.shown = this.marking = false;
   }
 
-  /** @param {import("./character.js").Character} character  that stands in for another one where it `stays` */
+  /** @param {import("./character.js").Character} character  the one to draw; with `stays` it replaces the current one in place */
   show(character, stays = false) {
     this.drop();
     this.character = character;

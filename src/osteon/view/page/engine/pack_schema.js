@@ -54,7 +54,7 @@ function checkPresence(kind, names) {
   if (missing.length) throw new Error(`The model has no ${missing.join(", ")}.`);
 }
 
-/** The rule of an array, and the name that stands for the first `*` of its pattern. */
+/** The rule of an array, and the name that matched the first `*` of its pattern. */
 function ruleOf(name) {
   for (const [pattern, rule] of Object.entries(ARRAYS)) {
     const words = pattern.replaceAll(".", "\\.").replaceAll("*", "([^.]+)");

@@ -162,8 +162,8 @@ export function makeProgram(gl, defines, vertex, fragment, feedback = null) {
   if (feedback) gl.transformFeedbackVaryings(program, feedback, gl.SEPARATE_ATTRIBS);
   gl.linkProgram(program);
   if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
-    const said = [gl.getProgramInfoLog(program), ...shaders.map((shader) => gl.getShaderInfoLog(shader))];
-    throw new Error(`The graphics card refused a shader: ${said.join(" ").trim()}`);
+    const logs = [gl.getProgramInfoLog(program), ...shaders.map((shader) => gl.getShaderInfoLog(shader))];
+    throw new Error(`The graphics card refused a shader: ${logs.join(" ").trim()}`);
   }
   shaders.forEach((shader) => gl.deleteShader(shader));
   return program;

@@ -21,8 +21,8 @@ function folded(x, y, z, steps) {
  */
 export function sourceTextures(pack, limits, center) {
   const { frames, vertices } = pack.counts;
-  const say = (n) => n.toLocaleString("en");
-  checkFits(`${say(frames)} source frames of ${say(vertices)} vertices`, frames * vertices, limits);
+  const withCommas = (n) => n.toLocaleString("en");
+  checkFits(`${withCommas(frames)} source frames of ${withCommas(vertices)} vertices`, frames * vertices, limits);
   const small = Boolean(pack.arrays.source_u2);
   const source = makeTiles(limits, frames * vertices, small ? SHORT4 : FLOAT4, (data) => {
     const normals = new Float64Array(3 * vertices);

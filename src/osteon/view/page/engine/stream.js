@@ -210,7 +210,7 @@ export function instanceMoment(pack, instance, seconds) {
 function placedPalette(shape, instance, { first, second, between }) {
   const { pack, center } = shape.character;
   const { bones } = pack.counts;
-  const [s, c] = [Math.sin(instance.turn), Math.cos(instance.turn)];
+  const [s, c] = [Math.sin(instance.angle), Math.cos(instance.angle)];
   [first, second].forEach((frame, i) => {
     for (let b = 0; b < bones; b++) {
       const m = shape.matrices.subarray(12 * (i * bones + b), 12 * (i * bones + b + 1));

@@ -3,7 +3,7 @@
  *
  * @typedef {object} Pose
  * @property {Float64Array} joints (j,3)
- * @property {Float64Array} turns (b,4) rotations of the bones from rest, as x y z w
+ * @property {Float64Array} rotations (b,4) rotations of the bones from rest, as x y z w
  * @property {Float64Array} twist (b) radians about the bone at its far end, none at its near end
  * @property {Float64Array} cross (b) scale across the bone
  * @property {Line[]} lines
@@ -20,22 +20,22 @@ const SHORTEST = 0.02;
 const UP = new Vector3(0, 0, 1);
 
 const pointAt = (points, i) => new Vector3(points[3 * i], points[3 * i + 1], points[3 * i + 2]);
-const rotationOf = (turns, i) => new Quaternion(turns[4 * i], turns[4 * i + 1], turns[4 * i + 2], turns[4 * i + 3]);
+const rotationOf = (rotations, i) => new Quaternion(rotations[4 * i], rotations[4 * i + 1], rotations[4 * i + 2], rotations[4 * i + 3]);
 
 /** Nothing moved yet. @param {Rig} rig @returns {Pose} */
 export function restPose(rig) {
   const bones = rig.bones.length;
-  const turns = new Float64Array(4 * bones);
-  for (let b = 0; b < bones; b++) turns[4 * b + 3] = 1;
+  const rotations = new Float64Array(4 * bones);
+  for (let b = 0; b < bones; b++) rotations[4 * b + 3] = 1;
   const [twist, cross] = [new Float64Array(bones), new Float64Array(bones).fill(1)];
-  return { joints: rig.joints.slice(), turns, twist, cross, lines: [], pins: [] };
+  return { joints: rig.joints.slice(), rotations, twist, cross, lines: [], pins: [] };
 }
 
 /**
  * Rotates the bone above a joint towards a point, with all descendants; in a rigid rig, with all descendants of the joint
  * where that bone begins. At a root everything moves there.
  */
-export function turnTowards(rig, pose, joint, target) {
+export function rotateTowards(rig, pose, joint, target) {
   const up = rig.parents[joint];
   if (up < 0) return shift(rig, pose, joint, target);
   const pivot = pointAt(pose.joints, up);
@@ -59,14 +59,14 @@ export function shift(rig, pose, joint, target) {
     pointAt(joints, j)
       .add(by)
       .toArray(joints, 3 * j);
-  return settled(rig, { ...pose, joints });
+  return withAlignedBones(rig, { ...pose, joints });
 }
 
 /** Moves a joint to a point by rotating the two bones above it, which keep their lengths and their bending side. */
 export function reachFor(rig, pose, joint, target) {
   const middle = rig.parents[joint];
   const base = middle < 0 ? -1 : rig.parents[middle];
-  if (base < 0) return turnTowards(rig, pose, joint, target);
+  if (base < 0) return rotateTowards(rig, pose, joint, target);
   const [a, b, c] = [base, middle, joint].map((j) => pointAt(pose.joints, j));
   const [upper, lower] = [b.distanceTo(a), c.distanceTo(b)];
   const to = new Vector3(...target).sub(a);
@@ -80,7 +80,7 @@ export function reachFor(rig, pose, joint, target) {
   const aside = Math.sqrt(Math.max(0, upper * upper - along * along));
   const elbow = a.clone().addScaledVector(direction, along).addScaledVector(bend.normalize(), aside);
   const hand = a.clone().addScaledVector(direction, distance);
-  return turnTowards(rig, turnTowards(rig, pose, middle, elbow.toArray()), joint, hand.toArray());
+  return rotateTowards(rig, rotateTowards(rig, pose, middle, elbow.toArray()), joint, hand.toArray());
 }
 
 /** Twists a bone to an angle at its far end, with all descendants. In a rigid rig the whole bone is rotated about itself. */
@@ -148,7 +148,7 @@ export function without(pose, kind, index) {
 /** Rotates a joint and all descendants about a point; `except` keeps its rotation. */
 function swing(rig, pose, joint, by, pivot, except = -1) {
   const joints = pose.joints.slice();
-  const turns = pose.turns.slice();
+  const rotations = pose.rotations.slice();
   for (const j of rig.branch[joint]) {
     pointAt(joints, j)
       .sub(pivot)
@@ -157,27 +157,27 @@ function swing(rig, pose, joint, by, pivot, except = -1) {
       .toArray(joints, 3 * j);
     const bone = rig.parentBone[j];
     if (bone >= 0 && bone !== except)
-      rotationOf(turns, bone)
+      rotationOf(rotations, bone)
         .premultiply(by)
         .normalize()
-        .toArray(turns, 4 * bone);
+        .toArray(rotations, 4 * bone);
   }
-  return settled(rig, { ...pose, joints, turns });
+  return withAlignedBones(rig, { ...pose, joints, rotations });
 }
 
 /** The pose with rotations that agree with the joints: bones are rotated to their posed directions. */
-function settled(rig, pose) {
-  const turns = pose.turns.slice();
+function withAlignedBones(rig, pose) {
+  const rotations = pose.rotations.slice();
   rig.bones.forEach(([a, b], i) => {
     const rest = pointAt(rig.joints, b).sub(pointAt(rig.joints, a));
     const posed = pointAt(pose.joints, b).sub(pointAt(pose.joints, a));
-    const turned = rest.applyQuaternion(rotationOf(turns, i));
-    rotationOf(turns, i)
+    const turned = rest.applyQuaternion(rotationOf(rotations, i));
+    rotationOf(rotations, i)
       .premultiply(between(turned, posed))
       .normalize()
-      .toArray(turns, 4 * i);
+      .toArray(rotations, 4 * i);
   });
-  return { ...pose, turns };
+  return { ...pose, rotations };
 }
 
 /** The least rotation from one direction to another. */

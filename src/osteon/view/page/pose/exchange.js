@@ -21,15 +21,15 @@ export class Exchange {
     this.refused = false;
     this.roles = /** @type {Record<string, string>} */ ({}); // the method that each role of the engine shows
     this.forget();
-    this.newest = new LatestRequest(
-      (question) => this.#ask(question),
-      (answer) => this.#hear(answer),
+    this.latest = new LatestRequest(
+      (question) => this.#send(question),
+      (answer) => this.#receive(answer),
       (error) => this.#refuse(error),
     );
   }
 
   get busy() {
-    return this.newest.busy;
+    return this.latest.busy;
   }
 
   /** Requests the segments again, for another mesh, or one that is shown again. */
@@ -44,26 +44,26 @@ export class Exchange {
   }
 
   drop() {
-    this.newest.drop();
+    this.latest.drop();
   }
 
   /**
    * @param {string} id @param {object} pose
    * @param {{methods: string[], measure: string | null, judge: boolean}} wanted
    */
-  ask(id, pose, wanted) {
-    this.newest.want({ id, message: { ...pose, ...wanted, build: this.#build } });
+  send(id, pose, wanted) {
+    this.latest.request({ id, message: { ...pose, ...wanted, build: this.#build } });
     clearTimeout(this.slow);
     this.slow = setTimeout(() => this.#waits(this.busy), SLOW);
   }
 
-  async #ask({ id, message }) {
+  async #send({ id, message }) {
     const begun = performance.now();
     const { arrays, header } = readArrays(await this.client.pose(id, message));
     return { arrays, header, roundTrip: performance.now() - begun, judged: message.judge };
   }
 
-  #hear({ arrays, header, roundTrip, judged }) {
+  #receive({ arrays, header, roundTrip, judged }) {
     const { posed } = this.engine;
     if (!posed) return;
     const values = { segments: arrays.segments };
@@ -102,13 +102,13 @@ export class LatestRequest {
   #busy = false;
 
   /**
-   * @param {(question: Q) => Promise<A>} ask
-   * @param {(answer: A, question: Q) => void} hear
+   * @param {(question: Q) => Promise<A>} send
+   * @param {(answer: A, question: Q) => void} receive
    * @param {(error: unknown) => void} fail
    */
-  constructor(ask, hear, fail) {
-    this.ask = ask;
-    this.hear = hear;
+  constructor(send, receive, fail) {
+    this.send = send;
+    this.receive = receive;
     this.fail = fail;
     this.generation = 0;
   }
@@ -117,7 +117,7 @@ export class LatestRequest {
     return this.#busy;
   }
 
-  want(question) {
+  request(question) {
     this.#waiting = { question };
     if (!this.#busy) this.#run();
   }
@@ -135,8 +135,8 @@ export class LatestRequest {
       const { generation } = this;
       this.#waiting = null;
       try {
-        const answer = await this.ask(question);
-        if (generation === this.generation) this.hear(answer, question);
+        const answer = await this.send(question);
+        if (generation === this.generation) this.receive(answer, question);
       } catch (error) {
         if (generation === this.generation) this.fail(error);
       }
@@ -166,7 +166,7 @@ function domainOf({ kind, radius }) {
 export function poseMessage(rig, pose) {
   return {
     joints: rows(pose.joints, 3),
-    turns: rows(pose.turns, 4),
+    turns: rows(pose.rotations, 4),
     twist: rig.bones.map((_, b) => twistEnds(rig, pose, b)),
     cross: [...pose.cross],
     lines: pose.lines.map(({ name, rest, ends, twist, cross, domain }) => ({

@@ -1,6 +1,6 @@
 /** All joints by name, to select one that is hard to hit; fingers and toes are hidden by default. */
 import { toggle } from "../ui/controls.js";
-import { closestTo, make, rowsIn, say, show, unique } from "../ui/dom.js";
+import { closestTo, make, rowsIn, setText, show, unique } from "../ui/dom.js";
 
 /**
  * @param {{rig: import("./rig.js").Rig, handles: import("./handles.js").Handles,
@@ -45,7 +45,7 @@ export function jointBox(subject) {
   const filter = () => {
     const words = search.value.trim().toLowerCase();
     for (const row of rowsIn(list)) show(row, row.textContent.toLowerCase().includes(words));
-    say(count, words && !rows().length ? `No joint is called ${words}.` : "");
+    setText(count, words && !rows().length ? `No joint is called ${words}.` : "");
   };
   const sync = () => {
     const { rig, handles } = subject;
@@ -59,7 +59,7 @@ export function jointBox(subject) {
     const hidden = rig.small.filter((one, j) => one && movable(rig, j)).length;
     show(element, list.children.length > 1);
     show(small.element, hidden > 0);
-    say(label, `Fingers and other small joints (${hidden})`);
+    setText(label, `Fingers and other small joints (${hidden})`);
     small.sync(handles.showSmall);
     const chosen = handles.selected?.kind === "joint" ? handles.selected.index : -1;
     for (const row of rowsIn(list)) row.setAttribute("aria-selected", String(Number(row.dataset.joint) === chosen));

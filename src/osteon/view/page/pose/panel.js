@@ -1,7 +1,7 @@
 /** Pose the mesh: drag joints, draw lines, pin vertices; see segments and distortion; simplex beside SSD; save. */
 import { absent } from "../engine/absent.js";
 import { choice, iconButton } from "../ui/controls.js";
-import { make, saveFile, say, show } from "../ui/dom.js";
+import { make, saveFile, setText, show } from "../ui/dom.js";
 import { jointBox } from "./joint_list.js";
 import { METHOD_NAMES } from "./methods.js";
 import { distortionScale, resultTable, segmentList } from "./panel_paint.js";
@@ -139,13 +139,13 @@ function workBox(store, client, posing, act, before) {
   store.watch(["poseView", "posePaint", "poseMeasure"], () => {
     const { poseView, posePaint } = store.state;
     if (poseView === "skin" && posePaint === "segments") store.set({ posePaint: "material" });
-    else posing.ask();
+    else posing.requestPose();
   });
   const sync = () => {
     const { poseView, posePaint } = store.state;
     undo.disabled = !posing.history.canUndo;
     redo.disabled = !posing.history.canRedo;
-    say(busy, posing.exchange.waiting ? "Preparing…" : "");
+    setText(busy, posing.exchange.waiting ? "Preparing…" : "");
     view.sync(poseView);
     const { rig, methods } = posing;
     for (const input of view.inputs) {
@@ -156,7 +156,7 @@ function workBox(store, client, posing, act, before) {
     for (const input of paint.inputs) input.disabled = input.value === "segments" && poseView === "skin";
     drag.sync(posing.drag);
     for (const input of drag.inputs) offer(input, input.value === "stretch" && rig.rigid);
-    say(dragHint, (rig.rigid ? RIGID_WORDS : DRAG_WORDS)[posing.drag]);
+    setText(dragHint, (rig.rigid ? RIGID_WORDS : DRAG_WORDS)[posing.drag]);
     show(moving, rig.bones.length > 0);
     show(placing.element, !rig.rigid);
     scale.sync();
@@ -215,7 +215,7 @@ function placeBox(posing) {
       line: "Click two places on the mesh, or drag from one to the other. Esc ends it.",
       pin: "Click a vertex. Esc ends it.",
     };
-    say(hint, hints[posing.tool] ?? "");
+    setText(hint, hints[posing.tool] ?? "");
     const { lines, pins } = posing.pose;
     const names = [...lines.map(({ name }) => name), ...pins.map(({ vertex }) => `vertex ${vertex}`)].join();
     if (names === shown) return;
@@ -288,7 +288,7 @@ export function saveBox(store, client, posing, act) {
     const moved = posing.method === "skin" ? [file] : [file, skeleton ?? "none"];
     const call = ["osteon", "pose", ...moved, `${stem()}-pose.json`, "-o", `${stem()}-posed.obj`];
     const options = posing.method === "ssd" ? ["--method", "ssd"] : [];
-    say(command, [...call, ...options].map(quoted).join(" "));
+    setText(command, [...call, ...options].map(quoted).join(" "));
   };
   return { element, actions: make("div", { class: "row" }, pose, mesh), sync };
 }

@@ -1,6 +1,6 @@
 /** The effect of a pose on triangles: distortion and its scale, segments by colour, and figures. */
 import { choice, numeric } from "../ui/controls.js";
-import { make, say, show } from "../ui/dom.js";
+import { make, setText, show } from "../ui/dom.js";
 import { number, share, whole } from "../ui/numbers.js";
 import { heatScale } from "../ui/plots.js";
 import { METHOD_NAMES } from "./methods.js";
@@ -11,9 +11,9 @@ const NOTHING = 1e-9;
 const degrees = (radians) => `${number((180 / Math.PI) * radians)}°`;
 /** Distortion measures of a triangle: title, description, format, and the unit in which the end of the scale is typed. */
 export const MEASURES = {
-  area: { title: "Area", says: "area change", text: share, typed: 100, unit: "%" },
-  angle: { title: "Angles", says: "change of angles", text: degrees, typed: 180 / Math.PI, unit: "°" },
-  strain: { title: "Strain", says: "strain", text: number, typed: 1, unit: "" },
+  area: { title: "Area", description: "area change", text: share, typed: 100, unit: "%" },
+  angle: { title: "Angles", description: "change of angles", text: degrees, typed: 180 / Math.PI, unit: "°" },
+  strain: { title: "Strain", description: "strain", text: number, typed: 1, unit: "" },
 };
 
 /** The choice of the measure, and its scale: the same for both methods. */
@@ -31,15 +31,15 @@ export function distortionScale(store, act) {
   const sync = () => {
     const { poseMeasure, posePaint, poseMax } = store.state;
     show(element, posePaint === "distortion");
-    const { text, typed, unit, says } = MEASURES[poseMeasure];
+    const { text, typed, unit, description } = MEASURES[poseMeasure];
     measure.sync(poseMeasure);
     const now = `${poseMeasure} ${poseMax[poseMeasure]}`;
     if (now === shown) return;
     shown = now;
-    const scale = heatScale(act.color, text, `, ${says}`);
+    const scale = heatScale(act.color, text, `, ${description}`);
     scale.set(poseMax[poseMeasure]);
     home.replaceChildren(scale.element);
-    say(label, `Scale up to${unit && `, ${unit}`}`);
+    setText(label, `Scale up to${unit && `, ${unit}`}`);
     limit.input.value = String(Number((typed * poseMax[poseMeasure]).toPrecision(4)));
   };
   return { element, sync };
@@ -104,22 +104,22 @@ export function resultTable() {
     ),
   );
   const sync = ({ poseMeasure }, answer, methods) => {
-    const { text, says } = MEASURES[poseMeasure];
-    say(names[1], `worst ${says}`);
+    const { text, description } = MEASURES[poseMeasure];
+    setText(names[1], `worst ${description}`);
     heads.forEach((head, c) => {
       const method = methods[c];
-      say(head, METHOD_NAMES[method] ?? "");
+      setText(head, METHOD_NAMES[method] ?? "");
       for (const shown of [head, ...cells.map((row) => row[c])]) show(shown, Boolean(method));
       const judged = answer?.judged?.[method];
       const now = answer?.methods[method];
-      say(cells[0][c], judged?.flipped === undefined ? "–" : whole(judged.flipped));
-      say(
+      setText(cells[0][c], judged?.flipped === undefined ? "–" : whole(judged.flipped));
+      setText(
         cells[1][c],
         judged?.worst === undefined || judged.measure !== poseMeasure
           ? "–"
           : text(judged.worst < NOTHING ? 0 : judged.worst),
       );
-      say(cells[2][c], now ? `${number(1000 * now.seconds)} ms` : "–");
+      setText(cells[2][c], now ? `${number(1000 * now.seconds)} ms` : "–");
     });
   };
   return { element, sync };
@@ -131,8 +131,8 @@ export function describePosedPoint(found, posing, { poseMeasure }) {
   const segment = exchange.segments?.[found.triangle];
   const name = segment < rig.bones.length ? boneName(rig, segment) : pose.lines[segment - rig.bones.length]?.name;
   const value = engine.posed?.valueOf(found.role, found.triangle);
-  const { says, text } = MEASURES[poseMeasure];
-  return [`vertex ${found.vertex}`, name, value === undefined ? "" : `${says} ${text(value < NOTHING ? 0 : value)}`]
+  const { description, text } = MEASURES[poseMeasure];
+  return [`vertex ${found.vertex}`, name, value === undefined ? "" : `${description} ${text(value < NOTHING ? 0 : value)}`]
     .filter(Boolean)
     .join(" · ");
 }

@@ -1,6 +1,6 @@
 /** Numbers of the selection: the position of a joint, twist and size of a bone or a line, the domain of a line. */
 import { choice, numeric, slider } from "../ui/controls.js";
-import { make, say, show } from "../ui/dom.js";
+import { make, setText, show } from "../ui/dom.js";
 import { number } from "../ui/numbers.js";
 import * as edits from "./edits.js";
 import { boneName } from "./rig.js";
@@ -29,9 +29,9 @@ export function selectionBox(posing) {
     const thing = posing.selected;
     const bone = thing ? boneOf(posing, thing) : -1;
     const line = thing && (thing.kind === "line" || thing.kind === "end") ? posing.pose.lines[thing.index] : null;
-    say(title, thing ? titleOf(posing, thing) : "Selection");
+    setText(title, thing ? titleOf(posing, thing) : "Selection");
     const things = posing.rig.rigid ? "a joint or a bone" : "a joint, a bone, a line or a pin";
-    say(none, `Nothing is selected. Click ${things}; Tab reaches them too.`);
+    setText(none, `Nothing is selected. Click ${things}; Tab reaches them too.`);
     show(none, !thing);
     place.sync(thing);
     syncSliders(bone, line);
@@ -111,7 +111,7 @@ function shapeSliders(posing) {
     show(length.element, bone >= 0 && !posing.rig.rigid);
     show(cross.element, !posing.rig.rigid);
     show(twist.element, !posing.engine.character?.isFlat);
-    say(title, bone >= 0 && posing.selected.kind === "joint" ? `Bone ${boneName(posing.rig, bone)}` : "");
+    setText(title, bone >= 0 && posing.selected.kind === "joint" ? `Bone ${boneName(posing.rig, bone)}` : "");
     if (bone < 0 && !nextLine) return;
     const { pose, rig } = posing;
     twist.sync(Math.round((bone >= 0 ? pose.twist[bone] : nextLine.twist) / TURN));
@@ -141,7 +141,7 @@ function domainFields(posing) {
     show(element, Boolean(line));
     if (!line) return;
     kind.sync(line.domain.kind);
-    say(hint, DOMAIN_WORDS[line.domain.kind]);
+    setText(hint, DOMAIN_WORDS[line.domain.kind]);
     show(radius.element, line.domain.kind !== "all");
     radius.sync(line.domain.radius, 0.5 * posing.engine.character.pack.diagonal);
   };

@@ -1,7 +1,7 @@
 /** The start of the Pose panel: the skeleton, if any, and the preparation on the server. */
 import { hasSkeleton } from "../engine/skeleton.js";
 import { emptyState } from "../ui/controls.js";
-import { make, say, show } from "../ui/dom.js";
+import { make, setText, show } from "../ui/dom.js";
 
 const STAGES = {
   mesh: "Read the mesh",
@@ -42,11 +42,11 @@ export function startBox(store, client, posing, act) {
     busy = true;
     control = new AbortController();
     sync();
-    say(status, "Waiting for the worker");
+    setText(status, "Waiting for the worker");
     bar.value = 0;
     try {
       const onStage = ({ stage, fraction }) => {
-        say(status, STAGES[stage] ?? stage);
+        setText(status, STAGES[stage] ?? stage);
         bar.value = fraction ?? 0;
       };
       const begun = await posing.start(model, { signal: control.signal, onStage });
@@ -87,7 +87,7 @@ export function startBox(store, client, posing, act) {
     show(work, busy);
     show(hint, !busy);
     const skinned = pack?.kind === "model";
-    say(start, skinned || named() ? "Pose it" : "Pose by lines and pins");
+    setText(start, skinned || named() ? "Pose it" : "Pose by lines and pins");
     hint.replaceChildren(whyEmpty(pack, scene, skinned));
   };
   const named = () => store.state.scene.models.some(({ id, has_skeleton: has }) => has && id === store.state.model);

@@ -16,7 +16,7 @@ import { listenToTools } from "./tools.js";
 
 /** Paints of the engine for the colours of the panel. */
 export const PAINTS = { material: "material", segments: "clusters", distortion: "triangles" };
-const DRAGS = { turn: edits.turnTowards, stretch: edits.shift, reach: edits.reachFor };
+const DRAGS = { turn: edits.rotateTowards, stretch: edits.shift, reach: edits.reachFor };
 
 /**
  * @typedef {{methods: string[], skeleton: object|null, note: string, exceptions: string[], dimension: number,
@@ -124,7 +124,7 @@ export class Posing {
     this.exchange.renew();
     this.layer.removeAttribute("hidden");
     this.#redraw();
-    this.ask();
+    this.requestPose();
   }
 
   /** Shows the model again; the pose is kept. */
@@ -163,13 +163,13 @@ export class Posing {
     return this.methods.includes(poseView) ? poseView : this.methods[0];
   }
 
-  /** Requests the current pose; `judge` also counts flipped triangles and finds the worst, which takes longer. */
-  ask(judge = true) {
+  /** Requests the current pose; `evaluate` also counts flipped triangles and finds the worst, which takes longer. */
+  requestPose(evaluate = true) {
     if (!this.active) return;
     const { poseView, posePaint, poseMeasure } = this.store.state;
     const methods = methodsOf(poseView, this.methods);
-    const measure = posePaint === "distortion" || judge ? poseMeasure : null;
-    this.exchange.ask(this.id, this.message(), { methods, measure, judge });
+    const measure = posePaint === "distortion" || evaluate ? poseMeasure : null;
+    this.exchange.send(this.id, this.message(), { methods, measure, judge: evaluate });
   }
 
   // ---- edits ------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ export class Posing {
     if (kept) this.history.add(pose);
     this.pose = pose;
     this.#redraw();
-    this.ask(kept);
+    this.requestPose(kept);
   }
 
   undo() {
@@ -197,7 +197,7 @@ export class Posing {
   #go(pose) {
     this.pose = pose;
     this.#redraw();
-    this.ask();
+    this.requestPose();
   }
 
   select(thing) {

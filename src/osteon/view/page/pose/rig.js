@@ -20,9 +20,9 @@ export function makeRig(skeleton, rigid = false) {
   const linking = (j) => bones.findIndex(([a, b]) => (a === j && b === above[j]) || (b === j && a === above[j]));
   const parentBone = above.map((up, j) => (up < 0 ? -1 : linking(j)));
   const far = bones.map(([a, b], i) => (parentBone[a] === i ? a : b));
-  const hung = { parentBone, far, branch: branchesOf(above) };
-  const small = smallJoints(names, joints, above, hung.branch);
-  return { joints: Float64Array.from(joints.flat()), bones, names, parents: above, ...hung, small, rigid };
+  const hierarchy = { parentBone, far, branch: branchesOf(above) };
+  const small = smallJoints(names, joints, above, hierarchy.branch);
+  return { joints: Float64Array.from(joints.flat()), bones, names, parents: above, ...hierarchy, small, rigid };
 }
 
 /** Names of fingers and toes in the usual rigs, in camel case or parted by signs. */

@@ -1,7 +1,7 @@
 /** The page of a rater: two animations side by side, a question, and an answer from 0 to 10. */
 import { Engine } from "../engine/engine.js";
 import { readPack } from "../engine/pack.js";
-import { make, say, show } from "../ui/dom.js";
+import { make, setText, show } from "../ui/dom.js";
 import { Rater, Refusal } from "./rater.js";
 
 const find = (id) => /** @type {any} */ (document.getElementById(id));
@@ -32,7 +32,7 @@ class Study {
 
   welcome(state) {
     const { questions } = state;
-    say(this.count, questions === 1 ? "1 question" : `${questions} questions`);
+    setText(this.count, questions === 1 ? "1 question" : `${questions} questions`);
     this.bar.value = 0;
     this.page(
       "How similar are the two?",
@@ -101,18 +101,18 @@ class Study {
 
   /** Whether `work` succeeded; its error is shown. */
   async attempt(work) {
-    say(this.notice, "");
+    setText(this.notice, "");
     try {
       await work();
       return true;
     } catch (error) {
-      say(this.notice, error instanceof Error ? error.message : "Something went wrong; load the page again.");
+      setText(this.notice, error instanceof Error ? error.message : "Something went wrong; load the page again.");
       return false;
     }
   }
 
   progress({ questions, answered, next }) {
-    say(this.count, next ? `Question ${next.number} of ${questions}` : `All ${questions} questions answered`);
+    setText(this.count, next ? `Question ${next.number} of ${questions}` : `All ${questions} questions answered`);
     this.bar.max = Math.max(1, questions);
     this.bar.value = answered;
   }

@@ -38,19 +38,19 @@ export class Rater {
 
   /** The progress of this rater, and the next question. */
   async state() {
-    return (await ask(`./state?rater=${this.token}`)).json();
+    return (await fetchChecked(`./state?rater=${this.token}`)).json();
   }
 
   /** Stores an answer; returns the next question. */
   async answer(number, score) {
     const body = JSON.stringify({ rater: this.token, number, score });
     const headers = { "Content-Type": "application/json" };
-    return (await ask("./answer", { method: "POST", body, headers })).json();
+    return (await fetchChecked("./answer", { method: "POST", body, headers })).json();
   }
 
   /** Bytes of an animation. */
   pack(id) {
-    const found = this.packs.get(id) ?? ask(`./pack/${encodeURIComponent(id)}`).then((answer) => answer.arrayBuffer());
+    const found = this.packs.get(id) ?? fetchChecked(`./pack/${encodeURIComponent(id)}`).then((answer) => answer.arrayBuffer());
     this.packs.delete(id);
     this.packs.set(id, found); // the newest last
     found.catch(() => this.packs.delete(id));
@@ -69,7 +69,7 @@ function remembered() {
   }
 }
 
-async function ask(address, options = {}) {
+async function fetchChecked(address, options = {}) {
   let answer;
   try {
     answer = await fetch(address, options);
@@ -77,6 +77,6 @@ async function ask(address, options = {}) {
     throw new Refusal(LOST, 0);
   }
   if (answer.ok) return answer;
-  const said = await answer.json().catch(() => null);
-  throw new Refusal(said?.error ?? `The server refused with code ${answer.status}.`, answer.status);
+  const body = await answer.json().catch(() => null);
+  throw new Refusal(body?.error ?? `The server refused with code ${answer.status}.`, answer.status);
 }

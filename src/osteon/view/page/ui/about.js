@@ -14,7 +14,7 @@ export function buildAbout(store) {
     make(
       "dl",
       { class: "keys" },
-      SHORTCUTS.map(({ shown, says }) =>
+      SHORTCUTS.map(({ shown, description }) =>
         make(
           "div",
           {},
@@ -23,7 +23,7 @@ export function buildAbout(store) {
             {},
             shown.map((key) => make("kbd", {}, key)),
           ),
-          make("dd", {}, says),
+          make("dd", {}, description),
         ),
       ),
     ),

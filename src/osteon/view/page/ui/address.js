@@ -55,19 +55,19 @@ function finite(word) {
  * @returns {{model?: string, frame?: number, camera?: number[], state: Record<string, any>}}
  */
 export function readAddress(hash) {
-  const said = new URLSearchParams(hash.replace(/^#/, ""));
+  const params = new URLSearchParams(hash.replace(/^#/, ""));
   /** @type {Record<string, any>} */
   const state = {};
   for (const [key, field] of Object.entries(FIELDS)) {
-    if (!said.has(key)) continue;
-    const value = field.read(said.get(key));
+    if (!params.has(key)) continue;
+    const value = field.read(params.get(key));
     if (value === undefined || (WORDS[key] && !WORDS[key].includes(value))) continue;
     state[key] = value;
   }
-  const camera = said.get("camera")?.split(",").map(Number);
-  const frame = finite(said.get("frame") ?? "");
+  const camera = params.get("camera")?.split(",").map(Number);
+  const frame = finite(params.get("frame") ?? "");
   return {
-    ...(said.has("model") && { model: String(said.get("model")) }),
+    ...(params.has("model") && { model: String(params.get("model")) }),
     ...(frame !== undefined && { frame }),
     ...(camera?.length === 6 && camera.every(Number.isFinite) && { camera }),
     state,
@@ -147,19 +147,19 @@ export class Address {
   write() {
     const { store, engine } = this;
     const { pack, model, scene } = store.state;
-    const said = new URLSearchParams();
+    const params = new URLSearchParams();
     if (pack) {
-      if (scene.models[0]?.id !== model) said.set("model", model);
+      if (scene.models[0]?.id !== model) params.set("model", model);
       for (const [key, field] of Object.entries(FIELDS)) {
         const [now, first] = [store.state[key], this.#base?.[key]];
         if (now !== null && now !== undefined && field.write(now) !== (first == null ? null : field.write(first)))
-          said.set(key, field.write(now));
+          params.set(key, field.write(now));
       }
       const still = pack.still || store.state.posing || store.state.eigenskin || engine.playing;
-      if (!still && Math.round(engine.clock.frame) > 0) said.set("frame", String(Math.round(engine.clock.frame)));
-      if (engine.orbitCamera.touched && !engine.group) said.set("camera", engine.orbitCamera.place.map((x) => Number(x.toPrecision(5))).join(","));
+      if (!still && Math.round(engine.clock.frame) > 0) params.set("frame", String(Math.round(engine.clock.frame)));
+      if (engine.orbitCamera.touched && !engine.group) params.set("camera", engine.orbitCamera.place.map((x) => Number(x.toPrecision(5))).join(","));
     }
-    const hash = said.size ? `#${said.toString().replaceAll("%2C", ",")}` : "";
+    const hash = params.size ? `#${params.toString().replaceAll("%2C", ",")}` : "";
     if (hash === location.hash) return;
     this.#written = hash;
     history.replaceState(null, "", hash || location.pathname + location.search);
@@ -172,6 +172,6 @@ export class Address {
 export function warnBeforeLoss(store, client, posing) {
   addEventListener("beforeunload", (event) => {
     if (!store.state.unsaved.length && !posing.unsaved && !client.job) return;
-    event.preventDefault(); // browsers ask with their own text
+    event.preventDefault(); // browsers show their own text
   });
 }

@@ -1,6 +1,6 @@
 /** A table of the bones of a model: colours, number of owned vertices, share of the error. */
 import { SLOTS } from "../engine/pack.js";
-import { make, rowsIn, say, show, unique } from "./dom.js";
+import { make, rowsIn, setText, show, unique } from "./dom.js";
 import { whole } from "./numbers.js";
 
 const SHOWN = 400; // rows at once; the search finds the rest
@@ -104,7 +104,7 @@ export class BoneList {
     this.#head();
     show(this.box, all.length > 0);
     const cut = all.length > SHOWN ? `, the first ${SHOWN} listed` : "";
-    say(this.found, all.length ? `${all.length} of ${names.length} bones${cut}` : `No bone is called “${this.#words}”.`);
+    setText(this.found, all.length ? `${all.length} of ${names.length} bones${cut}` : `No bone is called “${this.#words}”.`);
     if (this.marked) this.mark(this.marked.bone, this.marked.colored, this.marked.visible);
   }
 
@@ -116,7 +116,7 @@ export class BoneList {
     COLUMNS.forEach(([by], i) => {
       const on = this.#sort.by === by;
       this.heads[i].setAttribute("aria-pressed", String(on));
-      say(this.heads[i].lastChild, !on ? "" : this.#sort.back === (by === "bone") ? "↓" : "↑");
+      setText(this.heads[i].lastChild, !on ? "" : this.#sort.back === (by === "bone") ? "↓" : "↑");
     });
   }
 
@@ -128,10 +128,10 @@ export class BoneList {
     const error = make("small", { class: "share" }, share);
     error.style.setProperty("--share", String(this.#shares ? this.#shares[bone] / (this.#largest || 1) : 0));
     const compared = this.#pack?.hasSource;
-    const says = `${name}, number ${bone}: ${count} vertices${compared ? `, ${share} of the squared error` : ""}`;
+    const description = `${name}, number ${bone}: ${count} vertices${compared ? `, ${share} of the squared error` : ""}`;
     return make(
       "li",
-      { role: "option", id: unique("bone"), "data-bone": bone, title: says, "aria-label": says },
+      { role: "option", id: unique("bone"), "data-bone": bone, title: description, "aria-label": description },
       ...[swatch, make("span", {}, name), make("small", {}, count), compared && error],
     );
   }

@@ -3,7 +3,7 @@ import { hasSkeleton } from "../engine/skeleton.js";
 import { BoneList } from "./bone_list.js";
 import { canCompare } from "./compare.js";
 import { choice, emptyState, toggle } from "./controls.js";
-import { closestTo, make, say, show, unique } from "./dom.js";
+import { closestTo, make, setText, show, unique } from "./dom.js";
 
 /** Includes the heat map: only one paint is active at a time. */
 const PAINTS = [
@@ -81,7 +81,7 @@ export function buildBones(store, act) {
   });
   const update = (track) => list.setErrors(track.complete ? track.squared : null);
   const actions = make("div", {}, finder.element);
-  return { name: "bones", title: "Bones", element, actions, update, probe: (text) => say(weights, text) };
+  return { name: "bones", title: "Bones", element, actions, update, probe: (text) => setText(weights, text) };
 }
 
 /** A button that finds the near-rigid triangles; its progress is shown over the mesh. */

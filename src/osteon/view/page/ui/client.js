@@ -12,7 +12,7 @@ export class Client {
     this.job = "";
     /** @type {{scene: Promise<any> | null, first: Promise<any>} | null} */
     this.early = null;
-    // A reloaded page does not know its job any more, so it is cancelled when the page closes.
+    // A reloaded page has lost the number of its job, so it is cancelled when the page closes.
     // Not a beacon: without a referrer that would carry no origin, and be refused.
     addEventListener("pagehide", () => {
       if (this.job) fetch(`./jobs/${encodeURIComponent(this.job)}/cancel`, { method: "POST", keepalive: true });
@@ -24,7 +24,7 @@ export class Client {
     if (this.mode === "file") return; // everything is in the file
     const scene = this.#askScene();
     const first = scene.then(({ models }) =>
-      models.length ? { id: models[0].id, answer: ask(this.#packAddress(models[0].id)) } : null,
+      models.length ? { id: models[0].id, answer: fetchChecked(this.#packAddress(models[0].id)) } : null,
     );
     // The first calls report errors.
     first.then((found) => found?.answer.catch(() => {})).catch(() => {});
@@ -48,7 +48,7 @@ export class Client {
   }
 
   async #fetchScene() {
-    return (await ask(this.mode === "static" ? "./scene.json" : "./scene")).json();
+    return (await fetchChecked(this.mode === "static" ? "./scene.json" : "./scene")).json();
   }
 
   /** Bytes of one model; `signal` cancels it. @param {string} id @param {(part: number) => void} [onProgress] @param {AbortSignal} [signal] */
@@ -56,13 +56,13 @@ export class Client {
     if (this.mode === "file") return packInside(id);
     const first = await this.early?.first;
     this.early = null;
-    const answer = await (first?.id === id ? first.answer : ask(this.#packAddress(id), { signal }));
+    const answer = await (first?.id === id ? first.answer : fetchChecked(this.#packAddress(id), { signal }));
     return readAll(answer, onProgress, signal);
   }
 
   /** Takes a model out of the scene, for reloads too. */
   async close(id) {
-    if (this.mode === "server") await ask(`./close/${encodeURIComponent(id)}`, { method: "POST" });
+    if (this.mode === "server") await fetchChecked(`./close/${encodeURIComponent(id)}`, { method: "POST" });
   }
 
   #packAddress(id) {
@@ -97,13 +97,13 @@ export class Client {
   /** Start a fit; returns the job. */
   async fit(id, options) {
     const body = JSON.stringify({ id, options });
-    const answer = await ask("./fit", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+    const answer = await fetchChecked("./fit", { method: "POST", body, headers: { "Content-Type": "application/json" } });
     return (await answer.json()).job;
   }
 
   /** Find the near-rigid triangles of the source of a model; returns the job. */
   async findClusters(id) {
-    const answer = await ask("./clusters", {
+    const answer = await fetchChecked("./clusters", {
       method: "POST",
       body: JSON.stringify({ id }),
       headers: { "Content-Type": "application/json" },
@@ -113,12 +113,12 @@ export class Client {
 
   /** The result of that job: the cluster of each triangle, 65535 for outliers. */
   async clusters(id) {
-    return new Uint16Array(await (await ask(`./clusters/${encodeURIComponent(id)}`)).arrayBuffer());
+    return new Uint16Array(await (await fetchChecked(`./clusters/${encodeURIComponent(id)}`)).arrayBuffer());
   }
 
   /** Have a model prepared for posing; returns the job. */
   async startPosing(id) {
-    return (await (await ask(`./pose/${encodeURIComponent(id)}/start`, { method: "POST" })).json()).job;
+    return (await (await fetchChecked(`./pose/${encodeURIComponent(id)}/start`, { method: "POST" })).json()).job;
   }
 
   /** Replaces the skeleton of a model. */
@@ -133,17 +133,17 @@ export class Client {
 
   /** A posed mesh, in the form of a pack. */
   async pose(id, message) {
-    return (await ask(`./pose/${encodeURIComponent(id)}`, posted(message))).arrayBuffer();
+    return (await fetchChecked(`./pose/${encodeURIComponent(id)}`, posted(message))).arrayBuffer();
   }
 
   /** A pose as a file: `what` is "pose.json" or "mesh.obj". */
   async posedFile(id, what, message, signal) {
-    return (await ask(`./pose/${encodeURIComponent(id)}/${what}`, { ...posted(message), signal })).blob();
+    return (await fetchChecked(`./pose/${encodeURIComponent(id)}/${what}`, { ...posted(message), signal })).blob();
   }
 
   /** A fitted model as a file. */
   async file(id, suffix, signal) {
-    return (await ask(`./file/${encodeURIComponent(id)}${suffix}`, { signal })).blob();
+    return (await fetchChecked(`./file/${encodeURIComponent(id)}${suffix}`, { signal })).blob();
   }
 
   /**
@@ -163,8 +163,8 @@ export class Client {
     return "cancelled" in last ? null : last;
   }
 
-  /** Follows a job until it ends; `hear` receives every message. */
-  follow(job, hear) {
+  /** Follows a job until it ends; `onMessage` receives every message. */
+  follow(job, onMessage) {
     this.job = job;
     const end = () => {
       events.close();
@@ -174,17 +174,17 @@ export class Client {
     events.onmessage = (event) => {
       const message = JSON.parse(event.data);
       if (!("stage" in message)) end();
-      hear(message);
+      onMessage(message);
     };
     events.onerror = () => {
       if (events.readyState !== EventSource.CLOSED) return;
       end();
-      hear({ error: LOST });
+      onMessage({ error: LOST });
     };
   }
 
   async cancel(job) {
-    await ask(`./jobs/${encodeURIComponent(job)}/cancel`, { method: "POST" });
+    await fetchChecked(`./jobs/${encodeURIComponent(job)}/cancel`, { method: "POST" });
   }
 
   /** Keeps a connection open while the page is open: the server ends its worker when the last one closes. */
@@ -212,9 +212,9 @@ function posted(message) {
 function checkSize(files, most = Infinity) {
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (size <= most) return;
-  const give = (count) => `${(count / 1e9).toFixed(1)} GB`;
+  const text = (count) => `${(count / 1e9).toFixed(1)} GB`;
   throw new Refusal(
-    `The page takes at most ${give(most)} and this is ${give(size)}. Open it with \`osteon view FILE\` instead.`,
+    `The page takes at most ${text(most)} and this is ${text(size)}. Open it with \`osteon view FILE\` instead.`,
   );
 }
 
@@ -249,7 +249,7 @@ function upload(address, file, { signal, onProgress }) {
 }
 
 /** The answer, or a Refusal with the server's own sentence. */
-async function ask(address, options = {}) {
+async function fetchChecked(address, options = {}) {
   let answer;
   try {
     answer = await fetch(address, options);
@@ -263,12 +263,12 @@ async function ask(address, options = {}) {
   }
   if (answer.ok) {
     if (!(answer.headers.get("Content-Type") ?? "").includes("json")) return answer;
-    const said = await answer.clone().json();
-    if (said && said.error) throw new Refusal(said.error);
+    const body = await answer.clone().json();
+    if (body && body.error) throw new Refusal(body.error);
     return answer;
   }
-  const said = await answer.json().catch(() => null);
-  throw new Refusal(said?.error ?? `The server refused with code ${answer.status}.`);
+  const body = await answer.json().catch(() => null);
+  throw new Refusal(body?.error ?? `The server refused with code ${answer.status}.`);
 }
 
 /** The body with its progress, 0 … 1; the length of a compressed body is unknown. */

@@ -3,7 +3,7 @@
  * models of the source one is shown, and another may replace the source.
  */
 import { choice, emptyState, numeric, readings, select, slider, toggle } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 import { ModelList } from "./model_list.js";
 import { number, percent, share } from "./numbers.js";
 import { labelOf, peersOf, sideNames } from "./pack_cache.js";
@@ -103,7 +103,7 @@ export function buildCompare(store, act) {
   });
   store.watch(["paint", "heatMax"], () => {
     heat.sync(store.state.paint === "error");
-    say(instead, INSTEAD[store.state.paint] ?? "");
+    setText(instead, INSTEAD[store.state.paint] ?? "");
     const most = store.state.heatMax ?? 0;
     for (const element of [scale.element, top]) show(element, store.state.paint === "error" && most > 0);
     if (most > 0) scale.set(most);
@@ -124,7 +124,7 @@ export function buildCompare(store, act) {
   /** Figures of all models in a frame. @param {(model: import("./store.js").Model) => import("./model_list.js").Measured} measured */
   const updateModels = (measured) => !models.hidden && list.update(measured);
   const actions = make("div", {}, worst);
-  return { name: "compare", title: "Compare", element, actions, update, updateModels, probe: (text) => say(probe, text) };
+  return { name: "compare", title: "Compare", element, actions, update, updateModels, probe: (text) => setText(probe, text) };
 }
 
 function whyEmpty(pack) {

@@ -1,5 +1,5 @@
 /** Controls with a label each. Every one returns its element and a `sync` that writes a value without an event. */
-import { draw, make, say, unique } from "./dom.js";
+import { draw, make, setText, unique } from "./dom.js";
 
 /**
  * A slider with its name, its value in words, and the arrow keys of the browser.
@@ -13,7 +13,7 @@ export function slider({ label, min = 0, max = 1, step = 1, text = String, silen
   const output = make("span", { class: "value", "aria-hidden": "true" }); // readers have aria-valuetext
   const describe = () => {
     const value = Number(input.value);
-    say(output, text(value));
+    setText(output, text(value));
     input.setAttribute("aria-valuetext", text(value));
     const span = Number(input.max) - Number(input.min);
     input.style.setProperty("--at", String(span > 0 ? (value - Number(input.min)) / span : 0));
@@ -30,7 +30,7 @@ export function slider({ label, min = 0, max = 1, step = 1, text = String, silen
   describe();
   const title = make("label", { for: id }, label);
   const element = make("div", { class: "slider" }, title, !silent && output, input);
-  return { element, input, sync, rename: (text) => say(title, text) };
+  return { element, input, sync, rename: (text) => setText(title, text) };
 }
 
 /**
@@ -52,7 +52,7 @@ export function choice(label, choices, change) {
   );
   element.addEventListener("change", () => change(inputs.find(({ checked }) => checked)?.value));
   const sync = (value) => inputs.forEach((input) => (input.checked = input.value === value));
-  const rename = (text) => pairs.forEach(([input, title], i) => say(title, text(input.value, choices[i][1])));
+  const rename = (text) => pairs.forEach(([input, title], i) => setText(title, text(input.value, choices[i][1])));
   /** The input of a value. */
   const inputOf = (value) => /** @type {HTMLElement & Record<string, any>} */ (inputs.find((input) => input.value === value));
   return { element, inputs, inputOf, sync, rename };
@@ -122,7 +122,7 @@ export function readings(names) {
     {},
     names.map((name, i) => make("div", {}, make("dt", {}, name), make("dd", {}, cells[i]))),
   );
-  const set = (pairs) => pairs.forEach((pair, i) => pair.forEach((text, j) => say(cells[i][j], text)));
+  const set = (pairs) => pairs.forEach((pair, i) => pair.forEach((text, j) => setText(cells[i][j], text)));
   return { element, set };
 }
 

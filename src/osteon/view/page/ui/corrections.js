@@ -1,6 +1,6 @@
 /** Corrections panel: the number of columns in use, and the error by rank. */
 import { emptyState, slider, toggle } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 import { percent } from "./numbers.js";
 import { at, curve } from "./plots.js";
 
@@ -30,7 +30,7 @@ export function buildCorrections(store, act) {
     rank.sync(store.state.rank, pack?.rank ?? 0);
     plot.mark(store.state.rank);
     const error = at(values, store.state.rank);
-    say(
+    setText(
       figure,
       error === null ? "The error is unknown without a source." : `E ${percent(error)} at rank ${store.state.rank}`,
     );

@@ -1,7 +1,7 @@
 /** Crowd panel: many characters, each at its own time, drawn in several ways, with their costs. */
 import { hasSkeleton } from "../engine/skeleton.js";
 import { choice, emptyState, numeric, readings, slider, toggle } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 import { bytes, milliseconds, number, rate, share, whole } from "./numbers.js";
 
 const MOST = 10_000;
@@ -100,7 +100,7 @@ export function buildCrowd(store, engine, act) {
     const able = Math.max(1, Math.floor(MOST_TRIANGLES / Math.max(1, each)));
     const few = !daring && size > able;
     const words = `${whole(size)} have ${rate(size * each)} triangles, which may block the browser: ${whole(able)} are shown.`;
-    say(guarded, few && store.state.pack ? words : "");
+    setText(guarded, few && store.state.pack ? words : "");
     show(all, few && Boolean(store.state.pack));
     return few ? able : size;
   };
@@ -116,7 +116,7 @@ export function buildCrowd(store, engine, act) {
   };
   const read = () => {
     const stats = engine.crowdStats();
-    say(paused, engine.playing ? "" : "Paused: press play to continue the readings.");
+    setText(paused, engine.playing ? "" : "Paused: press play to continue the readings.");
     if (!engine.playing) return;
     const column = METHODS.findIndex(([name]) => name === engine.crowdMethod);
     if (!stats || !(stats.fps > 0)) return;
@@ -126,7 +126,7 @@ export function buildCrowd(store, engine, act) {
       milliseconds(stats.scriptMs),
       bytes(stats.bytesPerFrame),
     ];
-    texts.forEach((text, i) => say(cells[i][column], text));
+    texts.forEach((text, i) => setText(cells[i][column], text));
     levels.read(stats);
   };
 

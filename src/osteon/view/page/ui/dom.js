@@ -31,7 +31,7 @@ export function draw(tag, attributes = {}, ...children) {
 }
 
 /** Sets the text of an element only if it differs, so that screen readers read it once. */
-export function say(element, text) {
+export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 

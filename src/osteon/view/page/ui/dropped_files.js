@@ -80,7 +80,7 @@ async function readable(file) {
 
 
 /**
- * @param {HTMLElement} veil shown while files hang over the page
+ * @param {HTMLElement} veil shown while files are dragged over the page
  * @param {(files: File[]) => void} open
  */
 export function listenToDrops(veil, open) {

@@ -20,12 +20,12 @@ export class ErrorTracker {
   #run = 0;
   #others = 0;
   #tracks = new WeakMap(); // cached by rest pose and rank
-  #hear;
+  #onProgress;
 
-  /** @param {import("../engine/engine.js").Engine} engine @param {(track: ErrorTrack) => void} hear called as frames come in */
-  constructor(engine, hear) {
+  /** @param {import("../engine/engine.js").Engine} engine @param {(track: ErrorTrack) => void} onProgress called as frames come in */
+  constructor(engine, onProgress) {
     this.engine = engine;
-    this.#hear = hear;
+    this.#onProgress = onProgress;
     this.track = emptyTrack(0);
   }
 
@@ -38,29 +38,29 @@ export class ErrorTracker {
   async start(pack, rank) {
     const run = (this.#run += 1);
     this.track = this.#begin(pack, rank);
-    this.#hear(this.track);
+    this.#onProgress(this.track);
     await this.#measure(pack, this.track, {
       wanted: () => run === this.#run,
       frame: (f) => this.engine.errorAt(f, rank),
-      hear: () => this.#hear(this.track),
+      onProgress: () => this.#onProgress(this.track),
     });
   }
 
   stop() {
     this.#run += 1;
     this.track = emptyTrack(0);
-    this.#hear(this.track);
+    this.#onProgress(this.track);
   }
 
   /** Measure packs that are not shown, one after the other, when the one that is shown is done. @param {Pack[]} packs */
-  async startOthers(packs, hear) {
+  async startOthers(packs, onProgress) {
     const run = (this.#others += 1);
     const wanted = () => run === this.#others;
     for (const pack of packs) {
       const track = this.#begin(pack, pack.rank);
       while (wanted() && !track.complete && !this.track.complete) await new Promise((go) => setTimeout(go, PAUSE));
       const frame = (f) => measureFrame(pack, f, pack.rank);
-      if (!track.complete && wanted()) await this.#measure(pack, track, { wanted, frame, hear });
+      if (!track.complete && wanted()) await this.#measure(pack, track, { wanted, frame, onProgress });
     }
   }
 
@@ -73,13 +73,13 @@ export class ErrorTracker {
   }
 
   /** Measures missing frames while they are wanted. */
-  async #measure(pack, track, { wanted, frame, hear }) {
-    let turn = -Infinity;
+  async #measure(pack, track, { wanted, frame, onProgress }) {
+    let sliceStart = -Infinity;
     for (let f = 0; f < track.rms.length && !track.complete; f += 1) {
-      if (performance.now() - turn > SLICE) {
-        hear();
+      if (performance.now() - sliceStart > SLICE) {
+        onProgress();
         await idle(PAUSE);
-        turn = performance.now();
+        sliceStart = performance.now();
       }
       if (!wanted()) return;
       if (Number.isFinite(track.rms[f])) continue; // measured by another run
@@ -90,7 +90,7 @@ export class ErrorTracker {
     if (!wanted()) return;
     track.complete = true;
     if (!Number.isFinite(track.error)) track.error = errorPercent(pack, track.rms);
-    hear();
+    onProgress();
   }
 }
 

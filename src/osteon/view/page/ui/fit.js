@@ -1,6 +1,6 @@
 /** Fit panel: the options of `osteon skin`, the stages of a fit, and the result beside its source. */
 import { choice, emptyState, numeric, select, toggle } from "./controls.js";
-import { make, saveFile, say, show, unique } from "./dom.js";
+import { make, saveFile, setText, show, unique } from "./dom.js";
 import { percent } from "./numbers.js";
 
 const STAGES = {
@@ -75,7 +75,7 @@ export function buildFit(store, client, act) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     work.clear();
-    say(subjectName, summary(subject.input.selectedOptions[0]?.text, asked));
+    setText(subjectName, summary(subject.input.selectedOptions[0]?.text, asked));
     setRunning(true);
     cancel.focus();
     try {
@@ -134,7 +134,7 @@ class Stages {
   clear() {
     this.#rows.clear();
     this.list.replaceChildren();
-    say(this.words, "Waiting for the worker");
+    setText(this.words, "Waiting for the worker");
   }
 
   tell({ stage, fraction, error_percent: error }) {
@@ -148,9 +148,9 @@ class Stages {
     const row = this.#rows.get(stage);
     row.bar.value = fraction ?? 0;
     const known = Number.isFinite(error) ? `E ${percent(error)}` : "";
-    if (known) say(row.value, known);
+    if (known) setText(row.value, known);
     // Screen readers read the stage and its error when it changes, not every step.
-    say(this.words, known && fraction >= 1 ? `${name}: ${known}` : name);
+    setText(this.words, known && fraction >= 1 ? `${name}: ${known}` : name);
   }
 }
 
@@ -231,8 +231,8 @@ export class OptionForm {
 
   /** Values by name, without empty ones. */
   values() {
-    const told = this.#inputs.map(({ field, read }) => [field.name, read()]);
-    return Object.fromEntries(told.filter(([, value]) => value !== null));
+    const values = this.#inputs.map(({ field, read }) => [field.name, read()]);
+    return Object.fromEntries(values.filter(([, value]) => value !== null));
   }
 
   /** Values that differ from the defaults, as text, without the fields in `besides`. */

@@ -3,7 +3,7 @@ import { paintShown } from "../eigenskin/view.js";
 import { weightTable } from "../engine/colors.js";
 import { MEASURES } from "../pose/panel_paint.js";
 import { namesOf } from "./bones.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 import { heatScale } from "./plots.js";
 
 /** Width of the scale in pixels; it covers little of the mesh. */
@@ -54,8 +54,8 @@ export function buildLegend(stage, store, color, css, supports) {
       eigenskinStyle === "length" && { color: weight, most: eigenskinReach, above: "", label: "Displacements from none to the longest; darker is longer" },
     weights: () => ({ color: weight, most: 1, above: "", text: String, label: "Weights from 0 to 1; darker is more" }),
     distortion: ({ poseMeasure, poseMax }) => {
-      const { text, says } = MEASURES[poseMeasure];
-      return { color, most: poseMax[poseMeasure], text, what: `, ${says}` };
+      const { text, description } = MEASURES[poseMeasure];
+      return { color, most: poseMax[poseMeasure], text, what: `, ${description}` };
     },
   };
   const words = {
@@ -66,7 +66,7 @@ export function buildLegend(stage, store, color, css, supports) {
     supports: ({ eigenskinDriver }) => (eigenskinDriver < 0 ? "supports of joints, striped where two overlap" : "its support, paler where the displacement is small"),
     column: ({ eigenskinStyle }) => (eigenskinStyle === "xyz" ? "x, y, z as red, green, blue; grey is none" : "longest displacement, of the diagonal"),
     weights: ({ pack, bone }) => `weights of ${namesOf(pack)[bone]}`,
-    distortion: ({ poseMeasure }) => MEASURES[poseMeasure].says,
+    distortion: ({ poseMeasure }) => MEASURES[poseMeasure].description,
   };
   const keys = ["pack", "crowd", "posing", "posePaint", "poseMeasure", "poseMax", "mode", "paint", "bone", "heatMax"];
   keys.push("eigenskin", "eigenskinPaint", "eigenskinDriver", "eigenskinStyle", "eigenskinReach", "eigenskinTarget", "eigenskinMax");
@@ -76,7 +76,7 @@ export function buildLegend(stage, store, color, css, supports) {
     show(element, paint in words && (scale !== false || paint === "column"));
     element.dataset.paint = paint;
     if (element.hidden) return;
-    say(title, words[paint](store.state));
+    setText(title, words[paint](store.state));
     const now = scale ? `${paint} ${scale.what} ${scale.most}` : `${paint} ${store.state.eigenskinDriver} ${store.state.model}`;
     if (now === drawn) return;
     drawn = now;

@@ -3,7 +3,7 @@ import { BoneOrder } from "../engine/levels/bone_order.js";
 import { costOf, pointOf } from "../engine/levels/level_curve.js";
 import { hasSkeleton } from "../engine/skeleton.js";
 import { choice, emptyState, readings, slider, toggle } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 import { percent, share, whole } from "./numbers.js";
 import { curve } from "./plots.js";
 
@@ -107,10 +107,10 @@ export function buildLevels(store, act) {
 const EMPTY = [
   "This has no levels of detail. Make them with ",
   ["osteon lod FILE -o OUT.glb"],
-  ": one file that computes as many bones, blends and triangles as there is time for.",
+  ": one file whose bones, blends and triangles are reduced to fit the time available.",
 ];
 const NOTE =
-  "Bones that are not computed follow others by a constant offset. As the level changes, bones fade and weights are transferred gradually, so nothing pops. The Crowd panel gives every character its own level.";
+  "Bones that are not computed follow others by a constant offset. As the level changes, bones fade and weights are transferred gradually, so nothing pops. In the Crowd panel every character has its own level.";
 
 /** The model's own mesh and the coarser ones, by their triangles. */
 function meshChoice(pack, store) {

@@ -1,33 +1,33 @@
 /** A list of the models of one source with their errors: in this frame, over all frames, and in a comparison. */
-import { closestTo, make, say, show, unique } from "./dom.js";
+import { closestTo, make, setText, show, unique } from "./dom.js";
 import { digits } from "./numbers.js";
 import { labelOf } from "./pack_cache.js";
 
 /** Columns in groups; all values are percent. `of` gets the measured and the stored errors of a model. */
 /**
- * @typedef {{text: string, says: string, of: (found: Measured, stored?: import("./store.js").Model["compared"]) => number|null|undefined}} Column
+ * @typedef {{text: string, description: string, of: (found: Measured, stored?: import("./store.js").Model["compared"]) => number|null|undefined}} Column
  * @type {{title: string, needs: "source"|"compared", columns: Column[]}[]}
  */
 const GROUPS = [
   {
     title: "all frames",
     needs: "source",
-    columns: [{ text: "E", says: "error of all frames, of the motion", of: ({ error }) => error }],
+    columns: [{ text: "E", description: "error of all frames, of the motion", of: ({ error }) => error }],
   },
   {
     title: "this frame",
     needs: "source",
     columns: [
-      { text: "RMS", says: "RMS in this frame, of the diagonal", of: ({ rms = NaN }) => 100 * rms },
-      { text: "worst", says: "worst vertex in this frame, of the diagonal", of: ({ worst = NaN }) => 100 * worst },
+      { text: "RMS", description: "RMS in this frame, of the diagonal", of: ({ rms = NaN }) => 100 * rms },
+      { text: "worst", description: "worst vertex in this frame, of the diagonal", of: ({ worst = NaN }) => 100 * worst },
     ],
   },
   {
     title: "compared, RMS",
     needs: "compared",
     columns: [
-      { text: "trained", says: "RMS in the poses it was trained with", of: (_, stored) => stored?.training.rms },
-      { text: "unseen", says: "RMS in poses it had not seen", of: (_, stored) => stored?.unseen.rms },
+      { text: "trained", description: "RMS in the poses it was trained with", of: (_, stored) => stored?.training.rms },
+      { text: "unseen", description: "RMS in poses it had not seen", of: (_, stored) => stored?.unseen.rms },
     ],
   },
 ];
@@ -68,11 +68,11 @@ export class ModelList {
       cell.style.gridColumn = `span ${columns.length}`;
       return cell;
     });
-    this.head.replaceChildren(...titles, ...this.#columns.map(({ text, says }) => make("span", { title: says }, text)));
+    this.head.replaceChildren(...titles, ...this.#columns.map(({ text, description }) => make("span", { title: description }, text)));
     show(this.head, this.#columns.length > 0);
     this.#rows = models.map((model) => this.#row(model));
     this.rows.replaceChildren(...this.#rows.map(({ element }) => element));
-    say(this.note, this.#columns.length ? "Percent: E of the motion, the rest of the diagonal. Bold is least." : "");
+    setText(this.note, this.#columns.length ? "Percent: E of the motion, the rest of the diagonal. Bold is least." : "");
     this.mark(this.#chosen);
   }
 
@@ -106,10 +106,10 @@ export class ModelList {
     const least = this.#columns.map((_, c) => Math.min(...values.map((row) => row[c]).filter(Number.isFinite)));
     this.#rows.forEach(({ element, cells }, i) => {
       const texts = values[i].map((value) => (Number.isFinite(value) ? digits(value) : "…"));
-      texts.forEach((text, c) => say(cells[c], text));
+      texts.forEach((text, c) => setText(cells[c], text));
       cells.forEach((cell, c) => cell.toggleAttribute("data-least", values.length > 1 && values[i][c] === least[c]));
       const { about } = this.#models[i];
-      const words = this.#columns.map(({ says }, c) => `${says}: ${texts[c]} %`).filter((_, c) => texts[c] !== "…");
+      const words = this.#columns.map(({ description }, c) => `${description}: ${texts[c]} %`).filter((_, c) => texts[c] !== "…");
       element.setAttribute("aria-label", [`${labelOf(this.#models[i])}${about ? `, ${about}` : ""}`, ...words].join("; "));
     });
   }

@@ -3,7 +3,7 @@
  * a Cancel button as long as the job runs.
  */
 import { iconButton } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 
 const STAYS = 4000; // ms that a piece of news is shown
 
@@ -58,19 +58,19 @@ export class Notices {
   /** Something happened or is happening; `lasting` news stays until the next. */
   announce(text, lasting = false) {
     clearTimeout(this.#timer);
-    say(this.news, text);
-    if (text && !lasting) this.#timer = setTimeout(() => say(this.news, ""), STAYS);
+    setText(this.news, text);
+    if (text && !lasting) this.#timer = setTimeout(() => setText(this.news, ""), STAYS);
   }
 
   /** Something failed. */
   fail(text) {
     this.announce("");
-    say(this.text, text);
+    setText(this.text, text);
     show(this.error, true);
   }
 
   clear() {
     show(this.error, false);
-    say(this.text, "");
+    setText(this.text, "");
   }
 }

@@ -12,7 +12,7 @@ export function listenToTurns(canvas, engine) {
     const [across, up, nearer] = moveOf(event);
     if (!across && !up && nearer === 1) return;
     event.preventDefault();
-    turn(engine.orbitCamera, across * TURN, up * TURN, nearer);
+    orbit(engine.orbitCamera, across * TURN, up * TURN, nearer);
     engine.refresh();
   });
 }
@@ -27,7 +27,7 @@ function moveOf({ key, shiftKey, ctrlKey, metaKey, altKey }) {
 }
 
 /** Moves the camera on a sphere around its target, above the ground and not over the top. */
-export function turn({ camera, controls }, across, up, nearer) {
+export function orbit({ camera, controls }, across, up, nearer) {
   const offset = camera.position.clone().sub(controls.target);
   const distance = Math.min(controls.maxDistance, Math.max(controls.minDistance, offset.length() * nearer));
   const around = Math.atan2(offset.x, offset.z) + across;
@@ -49,17 +49,17 @@ const STEP = Math.PI / 12; // one press, radians
 const TURNS = { Numpad4: [-1, 0, 1], Numpad6: [1, 0, 1], Numpad8: [0, 1, 1], Numpad2: [0, -1, 1] };
 const ZOOMS = { NumpadAdd: [0, 0, 0.87], NumpadSubtract: [0, 0, 1 / 0.87] };
 
-/** @param {import("../engine/engine.js").Engine} engine @param {{look(from: number[]): void, all(): void}} act */
+/** @param {import("../engine/engine.js").Engine} engine @param {{lookFrom(from: number[]): void, all(): void}} act */
 export function listenToNumpad(engine, act) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.altKey || !event.code.startsWith("Numpad") || !engine.character) return;
     if (event.target instanceof HTMLInputElement && ["number", "search", "text"].includes(event.target.type)) return;
     const view = VIEWS.find(({ code }) => code === event.code);
     const move = { ...TURNS, ...ZOOMS }[event.code];
-    if (view) act.look(event.ctrlKey || event.metaKey ? view.from.map((x) => -x) : view.from);
+    if (view) act.lookFrom(event.ctrlKey || event.metaKey ? view.from.map((x) => -x) : view.from);
     else if (event.code === "Numpad5" || event.code === "NumpadDecimal") act.all();
     else if (move) {
-      turn(engine.orbitCamera, STEP * move[0], STEP * move[1], move[2]);
+      orbit(engine.orbitCamera, STEP * move[0], STEP * move[1], move[2]);
       engine.refresh();
     } else return;
     event.preventDefault(); // a digit of the pad is no number of a model

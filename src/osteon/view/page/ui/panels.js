@@ -4,7 +4,7 @@
  * are in a footer that stays in view while the rest scrolls.
  */
 import { iconButton, picture } from "./controls.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 
 /** Titles of the groups on a phone, their icons, and the panels in each. */
 const GROUPS = [
@@ -148,7 +148,7 @@ export function makeGrip(home, store, title) {
     set(home.offsetHeight + by);
   });
   store.watch(["sheet"], () => {
-    say(word, isDown() ? `Expand ${title}` : `Collapse ${title}`);
+    setText(word, isDown() ? `Expand ${title}` : `Collapse ${title}`);
     document.body.classList.toggle("drawn-down", isDown());
     home.style.setProperty("--sheet", store.state.sheet === null ? "" : `${store.state.sheet}px`);
   });

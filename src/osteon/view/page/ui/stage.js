@@ -2,7 +2,7 @@
 import { GHOST } from "../engine/colors.js";
 import { methodWord } from "../pose/methods.js";
 import { namesOf } from "./bones.js";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 import { number, share } from "./numbers.js";
 import { sideNames } from "./pack_cache.js";
 import { Tip } from "./tip.js";
@@ -57,10 +57,10 @@ export function buildStage(stage, canvas, store, engine, act) {
     const alone = Boolean((pack?.hasSource && !pack.still) || posing) && !crowd && !two;
     const names = { overlay: `${first} over ${second}`, source: first, result: second };
     const overlaid = alone && !posing && mode === "overlay";
-    say(leftName, two ? first : alone ? ((!posing && names[mode]) || methodWord(mode)) : "");
+    setText(leftName, two ? first : alone ? ((!posing && names[mode]) || methodWord(mode)) : "");
     show(ghost, overlaid);
     show(left, leftName.textContent !== "");
-    say(right, two ? second : "");
+    setText(right, two ? second : "");
     handle.setAttribute("aria-label", `Border between ${first} and ${second}`);
     handle.hidden = !(two && mode === "swipe");
     stage.style.setProperty("--swipe", String(mode === "swipe" ? swipe : 0.5));

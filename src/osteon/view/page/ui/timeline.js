@@ -1,6 +1,6 @@
 /** The timeline: play, step, scrub, clip, speed, and the loop: the whole clip, or from A to B. */
 import { iconButton, picture, select } from "./controls.js";
-import { draw, make, say, show } from "./dom.js";
+import { draw, make, setText, show } from "./dom.js";
 import { seconds, share } from "./numbers.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
@@ -64,9 +64,9 @@ export class Timeline {
     const { start, stop } = this.#clip;
     const places = ab.map((frame) => frame - start);
     if (this.engine.clock) this.engine.clock.range = places.length === 2 ? [places[0], places[1]] : null;
-    const says = ["Loop from this frame (A)", "Loop to this frame (B)", "Loop the whole clip"][ab.length];
-    this.between.setAttribute("aria-label", says);
-    this.between.title = says;
+    const label = ["Loop from this frame (A)", "Loop to this frame (B)", "Loop the whole clip"][ab.length];
+    this.between.setAttribute("aria-label", label);
+    this.between.title = label;
     this.between.setAttribute("aria-pressed", String(ab.length === 2));
     this.between.textContent = ["A–B", "A–…", "A–B"][ab.length];
     const part = (frame) => String(stop - start > 1 ? frame / (stop - start - 1) : 0);
@@ -146,7 +146,7 @@ export class Timeline {
     this.scrub.value = String(at);
     this.scrub.style.setProperty("--at", String(last > 0 ? at / last : 0));
     this.scrub.setAttribute("aria-valuetext", `frame ${at} of ${last}, ${seconds(at / fps)}`);
-    say(this.reading, `${at} / ${last}  ${seconds(at / fps)}`);
+    setText(this.reading, `${at} / ${last}  ${seconds(at / fps)}`);
     this.strip.mark(start + at);
   }
 
@@ -171,7 +171,7 @@ export class Timeline {
     );
     this.clips.element.hidden = clips.length < 2;
     if (clips.length) this.#take(this.engine.clip, this.engine.clock.frame);
-    else say(this.reading, "no frames");
+    else setText(this.reading, "no frames");
   }
 
   #setLoop(on) {
@@ -256,7 +256,7 @@ export class Strip {
     const known = [...track.rms.subarray(this.#from, this.#to)].filter(Number.isFinite);
     const most = known.length ? Math.max(...known) : 0;
     const waiting = track.complete ? "" : ", measuring";
-    say(
+    setText(
       this.text,
       frame === null || !Number.isFinite(track.rms[frame])
         ? `RMS by frame, at most ${share(most)}${waiting}`

@@ -3,7 +3,7 @@
  * current frame, and disappears when the camera moves.
  */
 import { Vector3 } from "three";
-import { make, say, show } from "./dom.js";
+import { make, setText, show } from "./dom.js";
 
 const REST = 90; // ms the pointer stays before its point is read: picking waits for the graphics card
 const STILL = 4; // pixels within which a press is a click
@@ -15,7 +15,7 @@ export class Tip {
   #timer = 0;
   /** @type {{found: Picked, view: import("../engine/model_view.js").Pass, from: number[]}|null} Vertex, and distance of the point from it. */
   #held = null;
-  /** @type {{place: Vector3, turn: import("three").Quaternion, width: number, height: number}|null} Camera of the last picture. */
+  /** @type {{place: Vector3, rotation: import("three").Quaternion, width: number, height: number}|null} Camera of the last picture. */
   #seen = null;
   /** @type {number[]|null} Where the pointer of a mouse rests. */
   #pointer = null;
@@ -43,7 +43,7 @@ export class Tip {
     if (!store.state.pack || store.state.crowd) return null;
     const found = engine.pick(x, y);
     const text = found ? this.act.describe(found) : "";
-    this.#say(text);
+    this.#announce(text);
     if (!near) return { found, text };
     this.#held = found && this.#hold(found, x, y);
     show(this.element, Boolean(this.#held));
@@ -63,14 +63,14 @@ export class Tip {
     if (this.#moved()) this.#leave();
     if (this.#held) return this.#stay();
     // Texts of another frame are cleared.
-    if (this.#spoken >= 0 && this.#spoken !== this.#frame) this.#say("");
+    if (this.#spoken >= 0 && this.#spoken !== this.#frame) this.#announce("");
   }
 
   get #frame() {
     return this.engine.clock?.frame ?? 0;
   }
 
-  #say(text) {
+  #announce(text) {
     this.#spoken = text ? this.#frame : -1;
     this.act.read(text);
   }
@@ -90,7 +90,7 @@ export class Tip {
     if (x < view.left || x > view.left + view.span || y < view.top || y > view.top + view.tall) return this.hide();
     if (this.#spoken !== this.#frame) found.error = this.engine.errorNow(found.vertex, found.role);
     const text = this.act.describe(found);
-    if (this.#spoken !== this.#frame) this.#say(text);
+    if (this.#spoken !== this.#frame) this.#announce(text);
     this.#place(text, x, y);
   }
 
@@ -112,18 +112,18 @@ export class Tip {
   }
 
   /** From where the mesh is seen. A camera that walks along with it sees it from the same place. */
-  #look() {
+  #camera() {
     const { orbitCamera, width, height } = this.engine;
     const { position, quaternion } = orbitCamera.camera;
-    return { place: position.clone().sub(orbitCamera.followed), turn: quaternion.clone(), width, height };
+    return { place: position.clone().sub(orbitCamera.followed), rotation: quaternion.clone(), width, height };
   }
 
   #moved() {
-    const [before, now] = [this.#seen, this.#look()];
+    const [before, now] = [this.#seen, this.#camera()];
     this.#seen = now;
     if (!before) return false;
     if (before.width !== now.width || before.height !== now.height) return true;
-    return before.place.distanceTo(now.place) > SAME * this.engine.orbitCamera.extent || before.turn.angleTo(now.turn) > 1e-3;
+    return before.place.distanceTo(now.place) > SAME * this.engine.orbitCamera.extent || before.rotation.angleTo(now.rotation) > 1e-3;
   }
 
   /** @param {number[]} point */
@@ -158,7 +158,7 @@ export class Tip {
 
   #place(text, x, y) {
     const { element, canvas } = this;
-    say(element, text);
+    setText(element, text);
     const width = element.offsetWidth;
     element.style.left = `${Math.max(6, Math.min(x + 14, canvas.clientWidth - width - 6))}px`;
     const below = y + 18 + element.offsetHeight <= canvas.clientHeight;

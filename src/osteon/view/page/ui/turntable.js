@@ -1,7 +1,7 @@
 /** One orbit around the model, as an animated GIF. */
 import { PictureCamera } from "../engine/capture.js";
 import { findPalette, GifWriter } from "../engine/gif.js";
-import { turn } from "./orbit_keys.js";
+import { orbit } from "./orbit_keys.js";
 
 const FRAMES = 60;
 const DELAY = 5; // 1/100 s: 20 pictures per second, three seconds per orbit
@@ -22,7 +22,7 @@ export async function takeTurntable(engine, { signal, tell }) {
   const camera = new PictureCamera(engine, size);
   const shoot = (at) => {
     orbitCamera.setPlace(before.place, engine.middle);
-    turn(orbitCamera, (2 * Math.PI * at) / FRAMES, 0, 1);
+    orbit(orbitCamera, (2 * Math.PI * at) / FRAMES, 0, 1);
     return camera.take();
   };
   try {

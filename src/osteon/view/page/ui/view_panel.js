@@ -15,16 +15,16 @@ const SIZES = [
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{look(name: string): void, chooseLight(file: File): Promise<void>, picture(how: {scale: number, transparent: boolean}): Promise<Blob>,
+ * @param {{lookFrom(name: string): void, chooseLight(file: File): Promise<void>, picture(how: {scale: number, transparent: boolean}): Promise<Blob>,
  *   turntable(how: {signal: AbortSignal, tell(text: string): void}): Promise<Blob>, run: import("./notices.js").Notices["run"], fail(error: unknown): void,
  *   announce(text: string): void}} act
  */
 export function buildView(store, act) {
-  const looks = make(
+  const views = make(
     "div",
     { class: "row looks", role: "group", "aria-label": "Look from" },
     VIEWS.map(({ name, title, shown }) =>
-      make("button", { type: "button", title: `Numpad ${shown}`, onclick: () => act.look(name) }, title),
+      make("button", { type: "button", title: `Numpad ${shown}`, onclick: () => act.lookFrom(name) }, title),
     ),
   );
   const files = make("input", { type: "file", accept: ".hdr", hidden: true, "aria-label": "Picture of light" });
@@ -38,7 +38,7 @@ export function buildView(store, act) {
   });
   const choose = make("button", { type: "button", class: "wide", onclick: () => files.click() }, "Choose a picture (.hdr)…");
   const lightName = make("p", { class: "note" });
-  const turn = slider({ label: "Rotate the light", max: 360, text: (v) => `${v}°` }, (v) => store.set({ lightTurn: v }));
+  const rotation = slider({ label: "Rotate the light", max: 360, text: (v) => `${v}°` }, (v) => store.set({ lightTurn: v }));
   const power = slider({ label: "Brightness", min: 0.2, max: 3, step: 0.05, text: (v) => `× ${v.toFixed(2)}` }, (v) =>
     store.set({ lightPower: v }),
   );
@@ -71,12 +71,12 @@ export function buildView(store, act) {
   const body = make(
     "div",
     {},
-    make("div", { class: "snug" }, make("p", { class: "hint" }, "Look from"), looks),
+    make("div", { class: "snug" }, make("p", { class: "hint" }, "Look from"), views),
     light.element,
     lightName,
     choose,
     files,
-    turn.element,
+    rotation.element,
     power.element,
     make("h3", {}, "Picture to keep"),
     cut.element,
@@ -86,14 +86,14 @@ export function buildView(store, act) {
   store.watch(["light", "lightTurn", "lightPower", "lightName"], () => {
     const { light: now, lightTurn, lightPower, lightName: name } = store.state;
     light.sync(now);
-    turn.sync(lightTurn);
+    rotation.sync(lightTurn);
     power.sync(lightPower);
     lightName.textContent = now === "picture" ? (name ? `Lit by ${name}.` : "Drop a picture of light (.hdr) on the page, or choose one.") : "";
     show(choose, now === "picture");
-    show(turn.element, now !== "camera");
+    show(rotation.element, now !== "camera");
     show(power.element, now !== "camera");
   });
-  store.watch(["pack"], () => [png, gif, ...looks.children].forEach((button) => button.toggleAttribute("disabled", !store.state.pack)));
+  store.watch(["pack"], () => [png, gif, ...views.children].forEach((button) => button.toggleAttribute("disabled", !store.state.pack)));
   return { name: "view", title: "View", element: make("div", {}, body), actions };
 }
 

@@ -43,9 +43,9 @@ export function textures(kind, arrays, counts, limits) {
   const fill = (data) => {
     for (let v = 0; v < counts.vertices; v++) {
       for (let n = starts[v]; n < starts[v + 1]; n++) {
-        const turns = entries[n] < 0;
-        const from = 3 * ((turns ? -1 - entries[n] : entries[n]) * counts.vertices + v);
-        data.set((turns ? normals : basis).subarray(from, from + 3), 4 * n);
+        const isNormal = entries[n] < 0;
+        const from = 3 * ((isNormal ? -1 - entries[n] : entries[n]) * counts.vertices + v);
+        data.set((isNormal ? normals : basis).subarray(from, from + 3), 4 * n);
         data[4 * n + 3] = entries[n];
       }
     }
@@ -68,12 +68,12 @@ void displace_${kind}(Moment now, int columns, inout vec3 p, inout vec3 n) {
   int end = int(texelFetch(${kind}Starts, tile(int(vertexNumber) + 1), 0).r);
   for (int i = int(texelFetch(${kind}Starts, tile(int(vertexNumber)), 0).r); i < end; i++) {
     vec4 entry = texelFetch(${kind}Entries, tile(i), 0);
-    bool turns = entry.w < 0.0;
-    int r = turns ? -1 - int(entry.w) : int(entry.w);
+    bool isNormal = entry.w < 0.0;
+    int r = isNormal ? -1 - int(entry.w) : int(entry.w);
     if (r >= columns) break;
     float q = texelFetch(${kind}Coefficients, tile(now.first * ${all} + r), 0).r;
     if (now.between > 0.0) q = mix(q, texelFetch(${kind}Coefficients, tile(now.second * ${all} + r), 0).r, now.between);
-    if (turns) n += q * entry.xyz;
+    if (isNormal) n += q * entry.xyz;
     else p += q * entry.xyz;
   }
 }

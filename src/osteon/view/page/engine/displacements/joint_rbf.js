@@ -50,17 +50,17 @@ export function driverTables({ joints, axes, radii, counts, centres }) {
   let first = 0;
   return Array.from(radii, (radius, d) => {
     const own = [joints[2 * d], joints[2 * d + 1]].filter((joint) => joint !== NO_JOINT);
-    const turns = (q) => own.map((_, slot) => centres.subarray(8 * q + 4 * slot, 8 * q + 4 * slot + 4));
+    const rotations = (q) => own.map((_, slot) => centres.subarray(8 * q + 4 * slot, 8 * q + 4 * slot + 4));
     const begin = first;
     first += counts[d];
-    return { joints: own, axes: own.map(axisOf), radius, centres: Array.from({ length: counts[d] }, (_, q) => turns(begin + q)) };
+    return { joints: own, axes: own.map(axisOf), radius, centres: Array.from({ length: counts[d] }, (_, q) => rotations(begin + q)) };
   });
 }
 
 /** (q,) the functions of the centres of a driver at some joint rotations, which its weights multiply. */
-function shapesAt({ axes, radius, centres }, turns) {
+function shapesAt({ axes, radius, centres }, rotations) {
   return centres.map((centre) => {
-    const found = centre.map((turn, slot) => compareTurns(turns[slot], turn, axes[slot]));
+    const found = centre.map((rotation, slot) => compareRotations(rotations[slot], rotation, axes[slot]));
     const apart = found.reduce((sum, one) => sum + one.apart, 0);
     const growth = found.length > 1 ? found.reduce((product, one) => product * one.product, 1) : 1;
     return Math.exp(-apart / radius) * growth;
@@ -68,18 +68,18 @@ function shapesAt({ axes, radius, centres }, turns) {
 }
 
 /** The angle between two rotations, and the product of their rotation vectors; of a hinge only the part about its axis. */
-function compareTurns(turn, centre, axis) {
+function compareRotations(rotation, centre, axis) {
   if (axis) {
-    const [now, known] = [hingeAngle(turn, axis), hingeAngle(centre, axis)];
+    const [now, known] = [hingeAngle(rotation, axis), hingeAngle(centre, axis)];
     return { apart: Math.abs(wrapped(now - known)), product: now * known };
   }
-  const [[x, y, z, w], [a, b, c, d]] = [turn, centre];
+  const [[x, y, z, w], [a, b, c, d]] = [rotation, centre];
   const across = Math.hypot(
     w * a - d * x - (y * c - z * b),
     w * b - d * y - (z * a - x * c),
     w * c - d * z - (x * b - y * a),
   );
-  const [s, t] = [rotationVector(turn), rotationVector(centre)];
+  const [s, t] = [rotationVector(rotation), rotationVector(centre)];
   const apart = 2 * Math.atan2(across, Math.abs(x * a + y * b + z * c + w * d));
   return { apart, product: s[0] * t[0] + s[1] * t[1] + s[2] * t[2] };
 }

@@ -127,7 +127,7 @@ export class LevelCrowd {
   }
 }
 
-/** Largest tolerance in pixels: beyond, a crowd would look frozen. */
+/** Largest tolerance in pixels: beyond it, a crowd would seem frozen. */
 const MOST_PIXELS = 4;
 /** Number of instances whose error is measured. */
 const MEASURED = 24;

@@ -41,8 +41,8 @@ export class LevelKind {
   }
 
   /** How far an instance is from a point. */
-  distanceTo(point, { place, turn }) {
-    const [s, c] = [Math.sin(turn), Math.cos(turn)];
+  distanceTo(point, { place, angle }) {
+    const [s, c] = [Math.sin(angle), Math.cos(angle)];
     const [x, y, z] = this.middle;
     return Math.hypot(c * x + s * z + place[0] - point.x, y + place[1] - point.y, c * z - s * x + place[2] - point.z);
   }
@@ -171,7 +171,7 @@ function instancedSkeleton(character, vectors) {
   return mesh;
 }
 
-/** Which mesh a character of a size is drawn by, that of before if it is near where it changes. */
+/** The mesh that draws a character of this size; near a threshold, the mesh of the previous picture. */
 function shapeFor(coverage, size, before) {
   const within = (at) => Math.max(0, coverage.findIndex((least) => size * at >= least));
   if (!coverage.length) return 0;

@@ -18,7 +18,7 @@ const SHAPE = 2e-6;
 /** A bone with less than this part of its largest volume cannot be a parent. */
 const FLAT = 1e-9;
 
-const [back, local, turn] = Array.from({ length: 3 }, () => new Float64Array(12));
+const [back, local, rotation] = Array.from({ length: 3 }, () => new Float64Array(12));
 const unit = new Float64Array(4);
 
 /**
@@ -83,15 +83,15 @@ function carrier(worlds, size, parent) {
 
 /** The key of `local` at numbers[at …], of q and -q the one nearer to that before, and the arc from there. */
 function writeKey(numbers, at, before) {
-  polarInto(local, turn);
-  quaternionInto(turn, 0, unit);
+  polarInto(local, rotation);
+  quaternionInto(rotation, 0, unit);
   let cosine = before < 0 ? 1 : 0;
   if (before >= 0) for (let i = 0; i < 4; i++) cosine += unit[i] * numbers[before + i];
   for (let i = 0; i < 4; i++) numbers[at + i] = cosine < 0 ? -unit[i] : unit[i];
   for (let i = 0; i < 3; i++) numbers[at + SHIFT + i] = local[4 * i + 3];
   for (let i = 0; i < 9; i++) {
     const [row, column] = [Math.floor(i / 3), i % 3];
-    for (let k = 0; k < 12; k += 4) numbers[at + STRETCH + i] += turn[k + row] * local[k + column];
+    for (let k = 0; k < 12; k += 4) numbers[at + STRETCH + i] += rotation[k + row] * local[k + column];
   }
   if (before < 0 || Math.abs(cosine) >= 1 - SHORT_ARC) return;
   numbers[before + ANGLE] = Math.acos(Math.abs(cosine));
