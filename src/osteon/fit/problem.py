@@ -15,9 +15,9 @@ Stock players shade with the blended matrix times the stored normal, L n. Positi
 sheet, so a fit that includes the shading has both terms. A normal is a row of the same problem, with [h n; 0] for
 [p; 1].
 
-Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames at the
-size at which the body plays (`core/mesh.py`). Bones absorb the difference exactly (weights sum to one), and a
-character that walks across the scene loses no digits.
+Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames
+relative to the size of the body in them (`play_scale`, `core/mesh.py`). Bones absorb the difference exactly (weights
+sum to one), and a character that walks across the scene loses no digits.
 
 Units. Bare arrays of transforms and points inside `fit/` are in problem units. Transforms in input units are a
 `BoneTrack` or an `InputTransforms`, which no fit function accepts: each stage converts at its entrance (`from_input`)

@@ -309,7 +309,7 @@ def far_off_warnings(measured: Distortion | Quality) -> tuple[str, ...]:
 def _warnings(sequence: MeshSequence, facts: FitFacts, options: SkinOptions) -> tuple[str, ...]:
     out = []
     if facts.n_degenerate:
-        out.append(f"{facts.n_degenerate} triangles have no area in the rest pose and took no part in finding bones")
+        out.append(f"{facts.n_degenerate} triangles have no area in the rest pose and were not used to find bones")
     unused = sequence.n_vertices - len(np.unique(sequence.faces))
     if unused:
         out.append(f"{unused} vertices belong to no triangle; they were skinned nevertheless")

@@ -36,7 +36,7 @@ from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io.poses.pose_set import PoseSet
 from osteon.io.skeletons.rig import printable_names
 
-# Meshes in poses of a stick skeleton as poses of a rig: joints match by name, vertices by position.
+# Conversion of meshes in poses of a stick skeleton to poses of a rig: joints match by name, vertices by position.
 #
 # The rotation of joint j is relative to its parent, in the axes of the rest pose, so it also applies to the rig's joint
 # of that name (`deform/pose_skeleton.py`). Other joints of the rig, such as helpers, follow their parents.

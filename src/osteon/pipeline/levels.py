@@ -277,7 +277,7 @@ class BakedLevel:
     level: Level
     model: SkinnedModel
     error_percent: float  # E of bones and blends, in percent of the motion
-    rms_percent: float  # root mean square distance in the worst clip, of the body's size; that of the mesh besides
+    rms_percent: float  # root mean square distance in the worst clip, of the body's size; with that of the mesh
     worst_percent: float
 
 

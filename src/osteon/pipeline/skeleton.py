@@ -295,7 +295,7 @@ class _Recovery:
             out.append("the whole moves as one rigid body: one bone, no joint")
         if self.options.bones and self.n_bones * VERTICES_A_BONE > self.problem.n_vertices:
             out.append(
-                f"{self.n_bones} bones for {self.problem.n_vertices} vertices: several are guesses; ask for fewer"
+                f"{self.n_bones} bones for {self.problem.n_vertices} vertices: several are guesses; set fewer bones"
             )
         return tuple(out)
 

@@ -262,7 +262,7 @@ def _split_widest(sequence: MeshSequence, labels: Int32, new: int) -> Int32:
     if not spreads or max(spreads) < 0:
         areas = np.where(labels < 0, triangle_areas(sequence.rest, sequence.faces), -1)
         if areas.max(initial=-1) <= 0:
-            raise GeometryError(f"bones: no more than {new} bones can be made of this mesh; ask for fewer")
+            raise GeometryError(f"bones: this mesh allows at most {new} bones; set fewer")
         out[int(areas.argmax())] = new
         return out
     bone = int(np.argmax(spreads))
