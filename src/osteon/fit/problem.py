@@ -63,7 +63,7 @@ class InputTransforms:
         return InputTransforms(self.values[frames])
 
     def to_track(self, bone_type: BoneType, names: tuple[str, ...] = ()) -> BoneTrack:
-        """The same in single precision, as a model stores it."""
+        """The bone track in single precision, as a model stores it."""
         return BoneTrack(self.values.astype(np.float32), bone_type, names)
 
 

@@ -31,7 +31,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """Which models are compared, and the poses that they are fitted to."""
+    """Options of comparing models: the models, and the poses that they are fitted to."""
 
     models: str = option(
         "",
@@ -93,7 +93,7 @@ RigForm = Literal["articulated", "free"]
 
 @dataclass(frozen=True, slots=True)
 class RigOptions:
-    """How a skeleton is recovered from a sequence."""
+    """Options of recovering a skeleton from a sequence."""
 
     form: RigForm = option(
         "articulated",

@@ -247,7 +247,7 @@ class _Recovery:
         moved = self._inside(replace(tree, places=fit.articulation.joints))
         if not np.array_equal(
             moved.places, fit.articulation.joints
-        ):  # some joints left the body: refit with these fixed inside
+        ):  # some joints are outside the body: refit with these fixed inside
             left = (moved.places != fit.articulation.joints).any(axis=1)
             held = replace(moved, slack=np.where(left, 0.0, tree.slack))
             start = replace(fit.articulation, joints=moved.places)

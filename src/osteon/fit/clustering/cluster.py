@@ -44,7 +44,7 @@ from osteon.fit.clustering.mean_shift import (
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """How triangles are clustered into bones."""
+    """Options of clustering triangles into bones."""
 
     tolerance: float = 0.05  # eps: mean difference of rotation-matrix entries within one motion
     group_radius: float = 0.1  # of h: neighbouring triangles closer than this climb together; 0: each climbs alone

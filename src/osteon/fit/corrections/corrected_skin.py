@@ -72,7 +72,7 @@ SAMPLE_VERTICES = (1_500, 4_000)
 
 @dataclass(frozen=True, slots=True)
 class JointRefinementOptions:
-    """How skin and corrections are refined together."""
+    """Options of the joint refinement of skin and corrections."""
 
     rank: int
     bone_type: BoneType = "scaled"
