@@ -1,7 +1,7 @@
 """Access to ufbx: references that its Python binding does not count, its lists as arrays, and geometry caches.
 
-In ufbx 0.0.5 for Python an element is created with one reference, which both the scene and whoever reads it own: an
-item of a list, and likewise an attribute such as `node.mesh`. When a posed scene is freed, each of these owners returns
+In ufbx 0.0.5 for Python an element is created with one reference, which both the scene and every reader own: an item
+of a list, and likewise an attribute such as `node.mesh`. When a posed scene is freed, each of these owners returns
 its reference, and a mesh that two owners share is freed twice. So every element that is read is counted once more; what
 that leaks is freed with the process.
 
@@ -25,7 +25,7 @@ from osteon.io.load.source import inside, quote
 
 
 def held(element: Any) -> Any:
-    """The element with the reference counted that the library forgot; None stays None."""
+    """The element, with its missing reference counted; None stays None."""
     if element is not None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(element))
     return element

@@ -159,7 +159,7 @@ class OutputBatch:
             raise
 
     def commit(self) -> None:
-        """Flush all outputs to the disk, then give them their final names."""
+        """Flush all outputs to the disk, then rename them to their final names."""
         for output in self.outputs:
             with _errors_named(output):
                 output.check(output.path)  # a file may have appeared since the work began

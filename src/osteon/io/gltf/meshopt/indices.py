@@ -1,6 +1,6 @@
 """The codecs for indices: modes TRIANGLES and INDICES.
 
-TRIANGLES has one byte per triangle, which says how it is connected to the last 16 edges and vertices, and numbers for
+TRIANGLES has one byte per triangle, which encodes its connection to the last 16 edges and vertices, and numbers for
 vertices that are not among these. INDICES has one number per index: its difference from one of two earlier indices.
 
 Encoded triangles keep their order, but each may begin at another corner: it is shifted so that it starts with one of
