@@ -28,7 +28,7 @@ from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseList, pose_list
 from osteon.io.poses.pose_set import mesh_files, pose_writer
 from osteon.io.save.atomic import atomic_file, is_temporary
 
-#: Increased with every change of the method that changes shapes; poses of earlier values are computed again.
+#: Changed whenever the method computes other shapes; poses with another value are computed again.
 METHOD = "osteon elastic 1"
 #: Keys of the list: its own checksum, computed with NO_SUM in its place, and those of files that are not listed poses.
 SUM, SUMS, NO_SUM = "sha256", "files", "0" * 64
