@@ -51,7 +51,7 @@ class Simulation:
 
     folder: Path
     poses: tuple[ListedPose, ...]
-    computed: int  # the others were there
+    computed: int  # by this run; the others existed
 
     @property
     def worst_imbalance(self) -> float:
@@ -64,7 +64,7 @@ class Simulation:
 
     @property
     def inverted(self) -> dict[str, int]:
-        """Numbers of inverted elements, by pose, where there are any."""
+        """Numbers of inverted elements, by pose, for poses that have any."""
         return {pose.name: int(pose.facts["inverted"]) for pose in self.poses if pose.facts["inverted"]}
 
 
@@ -225,7 +225,7 @@ class _Book:
 
 
 def _read_list(folder: Path) -> PoseList | None:
-    """The list in a folder; None if there is none that can be read."""
+    """The list in a folder; None if it is missing or cannot be read."""
     path = folder / LIST_NAME
     try:
         return read_pose_list(path) if path.is_file() else None
