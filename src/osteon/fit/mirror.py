@@ -139,9 +139,9 @@ def _distance(surface: _Surface, plane: MirrorPlane) -> float:
     """Distance within which nine tenths of the mirrored surface are; to tangent planes of near vertices."""
     mirrored = plane.mirrored(surface.points)
     far, nearest = surface.tree.query(mirrored)
-    beside = (far <= 2 * surface.edge) & surface.normals[nearest].any(axis=1)
+    near = (far <= 2 * surface.edge) & surface.normals[nearest].any(axis=1)
     off = np.einsum("vi,vi->v", mirrored - surface.all_points[nearest], surface.normals[nearest])
-    distance = np.where(beside, np.abs(off), far)
+    distance = np.where(near, np.abs(off), far)
     order: Int64 = np.argsort(distance, kind="stable")
     reached = np.cumsum(surface.areas[order])
     return float(distance[order][np.searchsorted(reached, MOST * reached[-1])])

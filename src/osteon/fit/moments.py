@@ -12,7 +12,7 @@ Blends of all vertices (for bones). With z_vb = w_vb p_v, the bones of every fra
 
 Symmetric 4x4 forms p' M p are stored as ten numbers times the ten products of p.
 
-Normals that take part (`problem.normals`) are rows of the same sums with [h n; 0] for p and h m for x, so that only the
+Normals in the problem (`problem.normals`) are rows of the same sums with [h n; 0] for p and h m for x, so that only the
 rest moment changes: p p' becomes p p' + h^2 [n; 0][n; 0]'.
 """
 

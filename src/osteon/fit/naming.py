@@ -183,8 +183,8 @@ def _spelled(name: str) -> str:
 
 # Names of the joints of a skeleton, by where they are: `root`, `upper_2`, `front_limb_1_L`, `digit_3_R`.
 #
-# A chain is a run of joints without a branch. Chains beside the plane of symmetry whose parent is in the middle are
-# limbs, upper and lower ones or front and back ones, whichever distinguishes them; children of a limb are digits.
+# A chain is a run of joints without a branch. Chains on one side of the plane of symmetry whose parent is in the middle
+# are limbs, upper and lower ones or front and back ones, whichever distinguishes them; children of a limb are digits.
 # Chains in the middle, and all chains of a shape without sides, are named by their direction. Left is _L.
 
 _WAYS = (("right", "left"), ("lower", "upper"), ("back", "front"))  # along -x and +x, y, z

@@ -36,7 +36,7 @@ class PoseDistances:
 
     @staticmethod
     def of(tracks: Float64, rest: Float64, diagonal: float) -> PoseDistances:
-        """Vertices in all frames (v,f,3) and in the rest pose (v,3) at the size of the body as it plays."""
+        """Poses from vertices in all frames (v,f,3) and in the rest pose (v,3), scaled to the size of the frames."""
         poses = np.concatenate([tracks, rest[:, None]], axis=1)
         poses -= poses.mean(axis=0)
         poses /= max(diagonal, 1e-300) * np.sqrt(len(poses))
@@ -64,7 +64,7 @@ class PoseDistances:
 
 
 def pose_distances(sequence: MeshSequence) -> PoseDistances:
-    """The poses of all frames and the rest pose at the size of the body as it plays."""
+    """The poses of all frames and of the rest pose, scaled to the size of the frames."""
     vertices = sampled_vertices(sequence.n_vertices)
     tracks = vertex_tracks(sequence.source, vertices).reshape(len(vertices), -1, 3).astype(np.float64)
     rest = sequence.play_scale * sequence.rest[vertices].astype(np.float64)

@@ -37,7 +37,7 @@ CURE = "compare again, or delete this file"
 
 @dataclass(frozen=True, slots=True)
 class PoseFigures:
-    """How far a model is from some poses, all in percent."""
+    """Errors of a model in some poses, all in percent."""
 
     error: float | None  # E, of the motion; None where nothing moves
     rms: float  # of the diagonal

@@ -18,7 +18,7 @@ from osteon.core.animation import BoneType
 
 EngineName = Literal["any", "web", "blender", "usd", "cesium", "godot", "unreal", "unity", "raylib", "panda3d"]
 
-#: How a stored normal is transformed: by the linear part of the blended matrix, by its inverse transpose, or by the
+#: Transform of a stored normal: by the linear part of the blended matrix, by its inverse transpose, or by the
 #: blend of the bones' inverse transposes; "the surface": by the normals of the posed mesh, to which it keeps its angle.
 NormalForm = Literal["the linear part", "its inverse transpose", "the bones' inverse transposes", "the surface"]
 
@@ -226,7 +226,7 @@ def engines_for(formats: tuple[str, ...]) -> tuple[EngineName, ...]:
 
 
 def bone_type_players() -> str:
-    """Which engines play which bones, in words: "scaled: all but panda3d; flexible: web, blender"."""
+    """The engines that play each bone type, as text: "scaled: all but panda3d; flexible: web, blender"."""
     named = [row for row in _ROWS if row.name != "any"]
     words = []
     for kind in _ALL_BONES:
@@ -238,7 +238,7 @@ def bone_type_players() -> str:
 
 
 def default_bone_types() -> str:
-    """Which bone type is fitted for which engine, in words: "scaled; flexible for web, blender"."""
+    """The bone type that is fitted for each engine, as text: "scaled; flexible for web, blender"."""
     usual = ENGINES["any"].bone_type
     others: dict[BoneType, list[str]] = {}
     for row in _ROWS:
@@ -266,7 +266,7 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """How an engine shows a file."""
+    """Support of a file by an engine."""
 
     engine: Engine
     lacks: tuple[str, ...]  # unsupported features of the file

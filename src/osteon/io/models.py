@@ -59,7 +59,7 @@ def load_stored_levels(path: PathLike) -> StoredLevels | None:
 
 
 def check_level_output(path: PathLike) -> LevelFiles:
-    """How a file of this name holds levels; refused if it has no place for them."""
+    """Reader and writer of levels for a file of this name; refused if its format does not support them."""
     found = model_format_of(path)
     if found.levels is None:
         raise OptionError(f"{path}: {found.name} has no place for levels of detail; write a .glb, .gltf or .npz")
@@ -67,7 +67,7 @@ def check_level_output(path: PathLike) -> LevelFiles:
 
 
 def note_lost(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
-    """Notes on what a file of this name cannot hold of the model."""
+    """Notes on data of the model that a file of this name cannot store."""
     return note_lost_sets(model.asset, path) + note_lost_pictures(model, path)
 
 

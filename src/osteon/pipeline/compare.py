@@ -94,7 +94,7 @@ def compare_models(
 
 
 def _choose_poses(distances: PoseDistances, name: str, count: int, named: tuple[int, ...]) -> tuple[Int32, Int32]:
-    """Frames that show distinct poses, and those of them to train with."""
+    """Frames that show distinct poses, and the training poses among them."""
     distinct = distinct_poses(distances, keep=named)
     if not named:
         return distinct, choose_training_poses(distances, distinct, count, name)
@@ -170,7 +170,7 @@ def _notes(sequence: MeshSequence, bones: ComparisonBones, distinct: Int32) -> t
     repeated = sequence.n_frames - len(distinct)
     if repeated:
         frames = "frame repeats a pose" if repeated == 1 else "frames repeat poses"
-        notes.append(f"{repeated} of {sequence.n_frames} {frames} and took no part")
+        notes.append(f"{repeated} of {sequence.n_frames} {frames} and were not used")
     known, n_poses = 3 * (len(bones.training) - 1), len(bones.training)
     if bones.n_bones - 1 > known:
         notes.append(
@@ -214,7 +214,7 @@ def bones_for_comparison(
         bones=options.bones, influences=options.influences, seed=options.seed, threads=options.threads
     )
     fit = rig_sequence(sequence.take_frames(training), options=requested, progress=progress)
-    sequence = sequence.with_parts(rest=fit.model.rest)  # at the size that plays
+    sequence = sequence.with_parts(rest=fit.model.rest)  # scaled to the size of the frames
     report_progress(progress, "bones", 0.0)
     vertices, welded_of_vertex = weld_vertices(sequence)
     problem = pose_problem(sequence, vertices, training)

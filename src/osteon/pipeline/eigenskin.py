@@ -36,7 +36,7 @@ from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io.poses.pose_set import PoseSet
 from osteon.io.skeletons.rig import printable_names
 
-# Meshes in poses of a stick skeleton as poses of a rig: joints match by name, vertices by position.
+# Conversion of meshes in poses of a stick skeleton to poses of a rig: joints match by name, vertices by position.
 #
 # The rotation of joint j is relative to its parent, in the axes of the rest pose, so it also applies to the rig's joint
 # of that name (`deform/pose_skeleton.py`). Other joints of the rig, such as helpers, follow their parents.
@@ -49,7 +49,7 @@ SAME_VERTEX, SAME_JOINT = 1e-4, 1e-2
 
 
 def poses_of_rig(character: Character, poses: PoseSet, chosen: Sequence[int] | Int32) -> KnownPoses:
-    """Some of the poses, with the character's bones."""
+    """The chosen poses, as poses of the character's bones."""
     skeleton = character.skeleton
     if skeleton is None or not len(skeleton.names):
         raise GeometryError(
@@ -341,7 +341,7 @@ def _normal_columns(displacement: Displacement, animation: Animation) -> tuple[F
 
 
 def _degrees(found: Float64) -> dict[str, float] | None:
-    """Over poses; the 95th percentile is the mean of those of the poses."""
+    """Mean over poses of the mean and of the 95th percentile."""
     return {"mean": float(found[:, 0].mean()), "p95": float(found[:, 1].mean())} if len(found) else None
 
 

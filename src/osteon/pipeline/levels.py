@@ -79,8 +79,8 @@ def fit_levels(
     with watch.stage("errors"):
         errors = skin_errors(model, found.skin)
     with watch.stage("meshes"):
-        requested = _asked_meshes(model, options, progress)
-        offered = tuple(map(MeshOffer.of, requested)) if requested else _offer_meshes(model, options, progress)
+        requested = _requested_meshes(model, options, progress)
+        offered = tuple(map(MeshOffer.of, requested)) if requested else _candidate_meshes(model, options, progress)
         chosen = _Choice(model, options, errors, offered, moving).all()
         used = sorted({level.mesh for level in chosen} - {0})
         meshes = (
@@ -110,7 +110,7 @@ class MeshOffer:
         return MeshOffer(level.n_triangles, level.error.rms)
 
 
-def _asked_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshLevel, ...]:
+def _requested_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshLevel, ...]:
     """Meshes with the requested numbers of triangles; none if no numbers are requested."""
     whole = len(model.faces)
     counts = [count for count in options.counts(whole) if count < whole] if options.by == "triangles" else []
@@ -120,7 +120,7 @@ def _asked_meshes(model: SkinnedModel, options: LodOptions, progress: Progress |
     return simplify_model(model, triangles=counts, options=fit, progress=progress).levels
 
 
-def _offer_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshOffer, ...]:
+def _candidate_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshOffer, ...]:
     """Candidate meshes from fine to coarse, not fitted; none if the mesh is kept."""
     whole = len(model.faces)
     sizes = [round(whole * STEP**i) for i in range(1, STEPS + 1)]
@@ -272,17 +272,17 @@ def _equal(one: Level, other: Level) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BakedLevel:
-    """A level alone."""
+    """A single level as a model, with its errors."""
 
     level: Level
     model: SkinnedModel
     error_percent: float  # E of bones and blends, in percent of the motion
-    rms_percent: float  # root mean square distance in the worst clip, of the body's size; that of the mesh besides
+    rms_percent: float  # root mean square distance in the worst clip, of the body's size; including that of the mesh
     worst_percent: float
 
 
 def bake_found(found: LevelsFit, level: Level) -> BakedLevel:
-    """A level alone, measured against the model: one order of bones must do for all clips, and blends share a rest."""
+    """A single level, measured against the model, with one order of bones for all clips and a shared rest pose."""
     levels = found.levels
     baked, source = levels.baked(level), levels.mesh_model(level.mesh)
     skin, size = measure_models(source, baked), levels.model.diagonal or 1.0
@@ -292,13 +292,13 @@ def bake_found(found: LevelsFit, level: Level) -> BakedLevel:
 
 
 def level_at(found: LevelsFit, share: float) -> Level:
-    """The level that costs a part 0 … 1 of what bones and blends cost at most, on the model's own mesh."""
+    """The level whose error is a fraction 0 … 1 of the largest one of bones and blends, on the model's own mesh."""
     point = found.errors.curve_of_all().at(share)
     return Level(round(point.bones), round(point.blends), 0, len(found.levels.model.faces))
 
 
 def stored_fit(levels: ModelLevels, options: LodOptions) -> LevelsFit:
-    """Levels that were read from a file, as if they had just been found."""
+    """Levels that were read from a file, as a result of `fit_levels`."""
     return LevelsFit(levels, skin_errors(levels.model, levels.skin), (), (), True, (), {}, options)
 
 

@@ -83,7 +83,7 @@ def sticks_for(model: SkinnedModel, path: str | Path | None = None) -> ModelStic
     """The sticks by which a model is posed; `path` is the file that messages name."""
     source = Path(model.name if path is None else path)
     sticks, skeleton = sticks_of_model(model, source), model.skeleton
-    assert skeleton is not None  # otherwise there are no sticks
+    assert skeleton is not None  # a model without skeleton has no sticks
     if len(skeleton.names) != model.n_bones:
         raise GeometryError(f"{source}: has {len(skeleton.names)} joints for {model.n_bones} bones; rig it anew")
     names, parents = printable_names(skeleton.names), skeleton.parents.tolist()
@@ -108,7 +108,7 @@ def _carrier(far: str, joint_of: dict[str, int], parents: Sequence[int]) -> int:
 
 
 def _carried(joint: int, anchor: int, carriers: list[int], sticks: StickSkeleton) -> tuple[int, ...]:
-    """The bones that a joint carries, or else those that begin where it is, or else the one that ends there."""
+    """The bones that a joint carries, or else those that begin at its position, or else the one that ends there."""
     mine = [b for b, carrier in enumerate(carriers) if carrier == joint]
     mine = mine or np.flatnonzero(sticks.tree.head == anchor).tolist()
     return tuple(mine or sticks.bones_at(anchor).tolist())

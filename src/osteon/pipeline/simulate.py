@@ -28,7 +28,7 @@ from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseList, pose_list
 from osteon.io.poses.pose_set import mesh_files, pose_writer
 from osteon.io.save.atomic import atomic_file, is_temporary
 
-#: Increased with every change of the method that changes shapes; poses of earlier values are computed again.
+#: Changed whenever the method computes other shapes; poses with another value are computed again.
 METHOD = "osteon elastic 1"
 #: Keys of the list: its own checksum, computed with NO_SUM in its place, and those of files that are not listed poses.
 SUM, SUMS, NO_SUM = "sha256", "files", "0" * 64
@@ -51,7 +51,7 @@ class Simulation:
 
     folder: Path
     poses: tuple[ListedPose, ...]
-    computed: int  # the others were there
+    computed: int  # by this run; the others existed
 
     @property
     def worst_imbalance(self) -> float:
@@ -64,7 +64,7 @@ class Simulation:
 
     @property
     def inverted(self) -> dict[str, int]:
-        """Numbers of inverted elements, by pose, where there are any."""
+        """Numbers of inverted elements, by pose, for poses that have any."""
         return {pose.name: int(pose.facts["inverted"]) for pose in self.poses if pose.facts["inverted"]}
 
 
@@ -225,7 +225,7 @@ class _Book:
 
 
 def _read_list(folder: Path) -> PoseList | None:
-    """The list in a folder; None if there is none that can be read."""
+    """The list in a folder; None if it is missing or cannot be read."""
     path = folder / LIST_NAME
     try:
         return read_pose_list(path) if path.is_file() else None

@@ -247,7 +247,7 @@ class _Recovery:
         moved = self._inside(replace(tree, places=fit.articulation.joints))
         if not np.array_equal(
             moved.places, fit.articulation.joints
-        ):  # some joints left the body: refit with these fixed inside
+        ):  # some joints are outside the body: refit with these fixed inside
             left = (moved.places != fit.articulation.joints).any(axis=1)
             held = replace(moved, slack=np.where(left, 0.0, tree.slack))
             start = replace(fit.articulation, joints=moved.places)
@@ -295,7 +295,7 @@ class _Recovery:
             out.append("the whole moves as one rigid body: one bone, no joint")
         if self.options.bones and self.n_bones * VERTICES_A_BONE > self.problem.n_vertices:
             out.append(
-                f"{self.n_bones} bones for {self.problem.n_vertices} vertices: several are guesses; ask for fewer"
+                f"{self.n_bones} bones for {self.problem.n_vertices} vertices: several are guesses; set fewer bones"
             )
         return tuple(out)
 

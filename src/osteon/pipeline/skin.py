@@ -39,7 +39,7 @@ from osteon.pipeline.rig import default_rig_options, fit_to_rig, limit_bones, po
 from osteon.pipeline.stages import SkinTask, Solution, Start, chosen_normals, joint_options, shade_model
 
 #: Warning for inputs without normals.
-FACETS = "the input has no normals, so players show facets, as they do of the input; --normals smooth smooths them"
+FACETS = "the input has no normals, so players show facets, as for the input; --normals smooth smooths them"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,11 +72,11 @@ def skin_sequence(
     limits: BoneLimits | None = None,
     progress: Progress | None = None,
 ) -> SkinFit:
-    """Find bones, weights and corrections that play the sequence; with a `rig`, weights for its joints.
+    """Find bones, weights and corrections that reproduce the sequence; with a `rig`, weights for its joints.
 
-    `start` is an earlier fit of the same sequence, whose bones the default preset begins with. `limits` lists the
-    joints of the rig that each vertex may follow, if its file does not allow all. Without options the bones of
-    a rig are rigid.
+    `start` is an earlier fit of the same sequence, whose bones are the initial guess of the default preset. `limits`
+    lists the joints of the rig that each vertex may follow, if its file does not allow all. Without options the bones
+    of a rig are rigid.
     """
     if options is None:
         options = SkinOptions() if rig is None else default_rig_options(sequence, rig)
@@ -132,7 +132,7 @@ def at_play_size(sequence: MeshSequence, kept: Int32) -> tuple[MeshSequence, tup
     if scale == 1:
         return sequence, ()
     times, way = (1 / scale, "larger") if scale < 1 else (scale, "smaller")
-    note = f"the rest pose is {times:.4g} times {way} than what plays; the model's rest pose has the size that plays"
+    note = f"the rest pose is {times:.4g} times {way} than the frames; that of the model is scaled to their size"
     return sequence.with_parts(rest=scale * sequence.rest.astype(np.float64)), (note,)
 
 

@@ -85,7 +85,7 @@ class Solution:
         return SkinState(problem.from_input(self.transforms), self.influences.bones, self.influences.weights)
 
 
-# Corrections of a solution: together with its skin, or of the skin as it is.
+# Corrections of a solution: refined together with its skin, or for a fixed skin.
 
 #: Stiffness of flexible bones when they are refined with corrections, relative to that without.
 JOINT_STIFFNESS = 0.2

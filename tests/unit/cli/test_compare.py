@@ -29,7 +29,7 @@ def test_everything_is_written(run, walk):
     assert done.returncode == 0, done.stderr
     for words in ("unseen poses", "training poses", "ssd", "dqs", "numbers/vertex", "10 distinct", "page.html"):
         assert words in done.stdout
-    assert "10 of 20 frames repeat poses and took no part" in done.stdout
+    assert "10 of 20 frames repeat poses and were not used" in done.stdout
     page = (run.folder / "page.html").read_text(encoding="utf-8")
     assert "models compared" in page
     found = json.loads((run.folder / "found.json").read_text())

@@ -44,7 +44,7 @@ def test_poses_are_seen_or_unseen(found: Comparison) -> None:
     assert found.distinct.tolist() == list(range(12))
     assert (len(found.training), len(found.unseen)) == (5, 7)
     assert not set(found.training) & set(found.unseen)
-    assert "2 of 14 frames repeat poses and took no part" in found.notes
+    assert "2 of 14 frames repeat poses and were not used" in found.notes
     for result in found.results:
         assert result.training.frames.tolist() == found.distinct[found.training].tolist()
         assert result.unseen.frames.tolist() == found.distinct[found.unseen].tolist()

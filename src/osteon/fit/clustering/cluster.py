@@ -44,7 +44,7 @@ from osteon.fit.clustering.mean_shift import (
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """How triangles are clustered into bones."""
+    """Options of clustering triangles into bones."""
 
     tolerance: float = 0.05  # eps: mean difference of rotation-matrix entries within one motion
     group_radius: float = 0.1  # of h: neighbouring triangles closer than this climb together; 0: each climbs alone
@@ -262,7 +262,7 @@ def _split_widest(sequence: MeshSequence, labels: Int32, new: int) -> Int32:
     if not spreads or max(spreads) < 0:
         areas = np.where(labels < 0, triangle_areas(sequence.rest, sequence.faces), -1)
         if areas.max(initial=-1) <= 0:
-            raise GeometryError(f"bones: no more than {new} bones can be made of this mesh; ask for fewer")
+            raise GeometryError(f"bones: this mesh allows at most {new} bones; set fewer")
         out[int(areas.argmax())] = new
         return out
     bone = int(np.argmax(spreads))

@@ -23,8 +23,9 @@ Measured in a prototype on all vertices in 15 to 20 rounds; with a sample first,
 | elasticcow | 0.396, 0.544 | 0.370, 0.560 | 0.362, 0.610 |
 | clothhorse | 0.418, 3.93  | 0.401, 3.98 | 0.408, 4.01 |
 Choosing the influences anew in every round gained nothing on clothhorse (0.4041 either way). With the stiffness of the
-plain refinement (5e-3) clothhorse stays at 0.408 and every extrapolation is refused; 1e-3 leaves the smallest singular
-values where they were (1st percentile 0.31 to 0.42), because corrections take over what bones would stretch for.
+plain refinement (5e-3) clothhorse remains at 0.408 and every extrapolation is rejected; 1e-3 leaves the smallest
+singular values where they were (1st percentile 0.31 to 0.42), because corrections take over what bones would stretch
+for.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ SAMPLE_VERTICES = (1_500, 4_000)
 
 @dataclass(frozen=True, slots=True)
 class JointRefinementOptions:
-    """How skin and corrections are refined together."""
+    """Options of the joint refinement of skin and corrections."""
 
     rank: int
     bone_type: BoneType = "scaled"
@@ -227,7 +228,7 @@ class _Joint:
         return done, float(e_r.sum() + self.keep * e_0.sum())
 
     def _weigh(self, state: CorrectedSkin, transforms: Float64, q: Float64, block: slice) -> tuple[Float64, Float64]:
-        """New weights (n,k) of some vertices for the basis as it is, and their squared errors without it."""
+        """New weights (n,k) of some vertices for the current basis, and their squared errors without it."""
         problem, bones, weights = self.problem, state.skin.bones[block], state.skin.weights[block]
         used = weights > 0
         chosen, counts = np.argsort(~used, axis=1, kind="stable"), used.sum(axis=1)

@@ -444,7 +444,7 @@ def _prepare(
 
 
 def _with_normals(model: SkinnedModel, source: SourceNormals, fit: NormalFit) -> SkinnedModel:
-    """The model with these normals; corrections of positions stay."""
+    """The model with these normals; corrections of positions do not change."""
     known = model.corrections
     rank = 0 if known is None else known.rank
     asset = replace(model.asset, normals=source.as_stored(fit.rest))

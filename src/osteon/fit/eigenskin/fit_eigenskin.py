@@ -51,7 +51,7 @@ class KnownPoses:
         object.__setattr__(self, "hinges", checked("hinges", self.hinges, (n_bones, 3), np.float64))
 
     def take(self, poses: Sequence[int] | Int64) -> KnownPoses:
-        """Some of them."""
+        """A subset of the poses."""
         chosen = np.asarray(poses, np.int64)
         return KnownPoses(
             self.frames[chosen], self.transforms[chosen], tuple(self.names[p] for p in chosen), self.hinges

@@ -168,5 +168,5 @@ def _chosen(centres: Float64, known: Float64, axes: Float64, options: RbfOptions
 def _leave_one_out(system: Float64, square: Float64) -> float:
     """Sum of squared leave-one-out errors over all settings but the first, rest."""
     inverse = np.linalg.inv(system)
-    missed = np.einsum("pq,qr,pr->p", inverse, square, inverse) / np.diag(inverse) ** 2
-    return float(missed[1:].sum())
+    errors = np.einsum("pq,qr,pr->p", inverse, square, inverse) / np.diag(inverse) ** 2
+    return float(errors[1:].sum())

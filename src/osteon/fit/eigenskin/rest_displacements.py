@@ -5,7 +5,7 @@
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2.2 and figure 2.
 Differs from the paper: the inverse of a nearly collapsed blend would make displacements huge. Singular values are
 bounded below by `FLATTEST`, so that a displacement is at most 1 / FLATTEST as long as the error; such blends are
-counted. All others are inverted exactly, so that training poses are reproduced.
+counted. All others are inverted exactly, so training poses are reproduced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from osteon.core.topology import weld_points
 from osteon.deform.normals import rest_normals
 from osteon.deform.pose import blends_of
 
-#: Lower bound of the singular values of a blend, relative to the size at which the body plays.
+#: Lower bound of the singular values of a blend, relative to the scale of the frames (`play_scale`).
 FLATTEST = 0.1
 
 
@@ -32,7 +32,7 @@ class RestDisplacements:
 
     values: Float64  # (p,v,3)
     bounded: int  # blends, over all poses and vertices, whose inverse was bounded
-    flattest: float  # the smallest singular value of all blends, over the size of play
+    flattest: float  # the smallest singular value of all blends, over `play_scale`
 
 
 def rest_displacements(deformer: Deformer, rest: Float64, frames: FloatArray, transforms: Float64) -> RestDisplacements:

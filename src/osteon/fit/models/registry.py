@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelFitOptions:
-    """How a family is fitted from a linear blend skin."""
+    """Options of fitting a family from a linear blend skin."""
 
     influences: int = 4  # bones per vertex, 1 … 8
     rounds: int = 8

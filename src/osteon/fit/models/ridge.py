@@ -83,9 +83,9 @@ class RidgePath:
         for strength in strengths:
             weights = 1 / (self.values + strength)
             kept = _times(some, weights * rotated)
-            yield self._unseen(some, weights, kept if self.is_dual else targets[:, rows] - kept)
+            yield self._without_rows(some, weights, kept if self.is_dual else targets[:, rows] - kept)
 
-    def _unseen(self, some: Float64, weights: Float64, left: Float64) -> Float64:
+    def _without_rows(self, some: Float64, weights: Float64, left: Float64) -> Float64:
         """(n,g) e_g from (G y)_g or r_g."""
         across = some.swapaxes(1, 2)
         if self.is_dual:

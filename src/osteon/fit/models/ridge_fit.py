@@ -239,7 +239,7 @@ class _Work:
         """Number of vertices per block."""
         return max(1, min(256, BLOCK_NUMBERS // (12 * self.problem.n_frames * self.options.slots)))
 
-    def missed(self, vertices: Int64, bones: Int64, weights: Float64) -> Float64:
+    def start_residual(self, vertices: Int64, bones: Int64, weights: Float64) -> Float64:
         """(n,s,m) residual of the start of the fit: a skin with bones and weights (n,k), or `zero`."""
         problem, system = self.problem, self.system
         targets = problem.targets[vertices].astype(np.float64).reshape(len(vertices), -1, 3)
@@ -287,9 +287,9 @@ def _deviations(work: _Work, vertices: Int64, skins: list[Influences], folds: li
     def deviate(start: int, stop: int) -> None:
         some, out = vertices[start:stop], parts[start // block]
         path = RidgePath.of(_flat(work.system.features(some)))
-        missed = [_flat(work.missed(some, skin.bones[start:stop], skin.weights[start:stop])) for skin in skins]
-        out[0] = [np.square(missed[-1]).sum(), *(np.square(path.residuals(missed[-1], s)).sum() for s in strengths)]
-        for fold, left in zip(folds, missed[:-1], strict=True):
+        starts = [_flat(work.start_residual(some, skin.bones[start:stop], skin.weights[start:stop])) for skin in skins]
+        out[0] = [np.square(starts[-1]).sum(), *(np.square(path.residuals(starts[-1], s)).sum() for s in strengths)]
+        for fold, left in zip(folds, starts[:-1], strict=True):
             rows = (rows_a_pose * fold[:, None] + np.arange(rows_a_pose)).ravel()
             out[1, 0] += np.square(left[:, rows]).sum()
             out[1, 1:] += [np.square(unseen).sum() for unseen in path.held_out_residuals(left, rows, strengths)]
@@ -307,10 +307,10 @@ def _solve_all(work: _Work, ssd: Influences, strength: float) -> tuple[Float64, 
 
     def solve(start: int, stop: int) -> None:
         some = np.arange(start, stop)
-        features, missed = work.system.features(some), work.missed(some, ssd.bones[some], ssd.weights[some])
-        solved = solve_ridge(_flat(features), _flat(missed), strength).reshape(len(some), shape[1], shape[3])
+        features, residual = work.system.features(some), work.start_residual(some, ssd.bones[some], ssd.weights[some])
+        solved = solve_ridge(_flat(features), _flat(residual), strength).reshape(len(some), shape[1], shape[3])
         coefficients[start:stop] = solved
-        left = missed - np.matmul(features, solved[..., None])[..., 0]
+        left = residual - np.matmul(features, solved[..., None])[..., 0]
         errors[start:stop] = np.square(left).sum(axis=(1, 2))
 
     for_blocks(solve, n_vertices, work.block, work.options.threads)

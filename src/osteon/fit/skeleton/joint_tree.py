@@ -36,7 +36,7 @@ class JointTree:
     order: Int64  # (b,) the section at each place
     parents: Int64  # (b,) -1 at the root, which is first
     places: Float64  # (b,3) of the joints in the rest pose; of the root the middle of the joints on it
-    boundaries: Float64  # (b,3) where sections meet; of the root its place
+    boundaries: Float64  # (b,3) where sections meet; of the root its position
     angles: Float64  # (b,) degrees of the largest rotation; 0 at the root
     slack: Float64  # (b,) residual of each joint per radian of rotation, in diagonals; 0 at the root
 

@@ -61,14 +61,14 @@ def measure_pairs(points: Float64, transforms: Float64, weights: Float64, *, dis
     shared = weights.T @ weights
     n_bones = len(shared)
     a, b = np.triu_indices(n_bones, 1)
-    meets = shared[a, b] > 0
+    touch = shared[a, b] > 0
     if not distant:
-        a, b, meets = a[meets], b[meets], meets[meets]
+        a, b, touch = a[touch], b[touch], touch[touch]
     common = shared[a, b]
-    places = np.einsum("vn,vi->ni", weights[:, a[meets]] * weights[:, b[meets]], points, optimize=True)
+    places = np.einsum("vn,vi->ni", weights[:, a[touch]] * weights[:, b[touch]], points, optimize=True)
     boundaries, gaps = np.empty((len(a), 3)), np.zeros(len(a))
-    boundaries[meets] = places / common[meets, None]
-    boundaries[~meets], gaps[~meets] = _between(points, weights, a[~meets], b[~meets])
+    boundaries[touch] = places / common[touch, None]
+    boundaries[~touch], gaps[~touch] = _between(points, weights, a[~touch], b[~touch])
     joints, residuals = _solve_joints(transforms[:, a], transforms[:, b], boundaries)
     relative = np.einsum("fnji,fnjk->nfik", transforms[:, a, :, :3], transforms[:, b, :, :3])
     mass = weights.sum(axis=0)

@@ -60,7 +60,7 @@ LAST_ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class SectionOptions:
-    """How sections are found."""
+    """Options of the search for rigid sections."""
 
     count: int = 0  # exactly this many; 0: as many as have a core
     influences: int = 4

@@ -109,7 +109,7 @@ def minimise_nonnegative(G: Float64, g: Float64) -> Float64:
 
 
 def minimise_on_simplex(G: Float64, counts: Int64) -> Float64:
-    """(v,n) the minimisers of w'G w over w >= 0, sum w = 1; the first `counts` unknowns take part."""
+    """(v,n) the minimisers of w'G w over w >= 0, sum w = 1; over the first `counts` unknowns."""
     out = _minimise(G, np.ones(G.shape[:2]), counts)
     out /= out.sum(axis=1, keepdims=True)
     return out

@@ -35,7 +35,7 @@ The number of bones that a motion needs, from quick fits on few vertices and fra
 
 Mean shift counts the near-rigid parts, which are too few for some motions (a bird, cloth, a walk whose limbs share a
 cluster). Quick fits with growing numbers of bones are made until E is small, or until more bones gain too little. With
-few frames the size of bones is negligible beside that of the mesh, and bones are added to a smaller E.
+few frames the size of bones is negligible compared with that of the mesh, and bones are added to a smaller E.
 
 Notes, E of the quick fit over that of the whole fit with as many bones, from splitting alone: horse 29: 1.30; flag 32:
 1.11; clothhorse 20: 1.72.

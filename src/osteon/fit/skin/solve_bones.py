@@ -155,7 +155,7 @@ def solve_from_moments(
     sweeps: int = 3,
     threads: int = 1,
 ) -> Float64:
-    """The same from Z'Z (4b,4b) and Z'X (4b,3f)."""
+    """New transforms (f,b,3,4) from Z'Z (4b,4b) and Z'X (4b,3f)."""
     if bone_type == "flexible":
         return _solve_flexible(zz, zx, transforms, bone_strengths(zz, stiffness))
     if bone_type == "scaled":

@@ -97,7 +97,7 @@ def find_caches(library: Any, scene: Any, path: Path) -> SceneCaches:
 
 
 def _missing(name: str, path: Path) -> str | None:
-    """Why a cache cannot be opened."""
+    """The reason that a cache cannot be opened."""
     shown_name = quote(Path(name).name)
     if not name:
         return "names a geometry cache without a file"
@@ -119,7 +119,7 @@ def _opened(library: Any, name: str, rate: float) -> Any:
 
 
 def _misfit(cache: Any, name: str, mesh: Any, file: str) -> str | None:
-    """Why a cache does not move a mesh. As ufbx does, a cache of one channel is taken whatever the channel's name."""
+    """The reason that a cache does not move a mesh. As in ufbx, a cache of one channel is used under any name."""
     channels = _all(cache.channels)
     found = channels if len(channels) == 1 else [channel for channel in channels if channel.name == name]
     if not found:

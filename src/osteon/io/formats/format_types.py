@@ -77,7 +77,7 @@ class ClipFacts:
 
 @dataclass(frozen=True, slots=True)
 class LevelFiles:
-    """How files hold levels of detail beside a model."""
+    """Reader and writer of levels of detail in the file of a model."""
 
     read: Callable[[Path], StoredLevels | None]
     write: Callable[[Path, SkinnedModel, SaveOptions, StoredLevels], None]

@@ -34,7 +34,7 @@ Fallback = Literal["skin", "none"]
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """How to read a sequence.
+    """Options for reading a sequence.
 
     `fps="file"` uses the frame rate of the file: the `fps` of an .npz, or for glTF the rate on which all keys of
     an animation fall (30 when there is none). Frames without a rate play at 24. A number overrides both, and is the
@@ -114,7 +114,7 @@ _CLIPS = need(clips=True, reason="is for clips without a mesh, played on a rig; 
 
 @dataclass(frozen=True, slots=True)
 class ClipOptions:
-    """How clips of files without a mesh are played on a character.
+    """Options for playing clips of files without a mesh on a character.
 
     Conditions that `needs` may refer to: `clips` (the inputs are such files).
     """
@@ -164,7 +164,7 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class SaveOptions:
-    """How a skinned model is written.
+    """Options for writing a skinned model.
 
     Conditions that `needs` may refer to: `written` (suffixes of the outputs), `corrected` (there are corrections),
     `stock` (every player supports the deformer), `kept` (the file of a rig is kept).

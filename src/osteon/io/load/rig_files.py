@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _OPEN_GLTF = LazyFunction("osteon.io.gltf.read.document", "open_document")
-#: How a file is opened as a glTF document: with its meshes, and for its clips alone.
+#: Functions that open a file as a glTF document: with its meshes, and for its clips alone.
 _CHARACTERS = {
     ".glb": _OPEN_GLTF,
     ".gltf": _OPEN_GLTF,

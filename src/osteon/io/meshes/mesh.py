@@ -61,7 +61,7 @@ def check_corners(count: int, face: int, source: Source) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fans:
-    """Where the triangles of polygons come from."""
+    """The corners and polygons of triangles."""
 
     corners: IntArray  # (t,3) which corner of the polygon list
     polygon: Int32  # (t,) which polygon

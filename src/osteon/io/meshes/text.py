@@ -89,7 +89,7 @@ def is_count(word: bytes | str) -> bool:
 
 
 def token_starts(block: bytes) -> tuple[Int64, Int64]:
-    """Where each word begins, and how many words each line that is not blank has."""
+    """The start of each word, and the number of words of each line that is not blank."""
     view = np.frombuffer(block, np.uint8)
     space = view <= _SPACE
     begins = ~space

@@ -167,7 +167,7 @@ class NativeChild:
             raise RuntimeError(f"{self.source}: reading it as {self.task.kind} failed\n{message.value}")
 
     def _death(self) -> OsteonError:
-        """Why there is no answer, by how the process ended."""
+        """The error for a missing answer, by the exit of the process."""
         until = time.monotonic() + GRACE
         while self._process.poll() is None and time.monotonic() < until:
             time.sleep(0.01)
@@ -213,7 +213,7 @@ def _start_interpreter(task: NativeTask, memory: int) -> Process:
     return process
 
 
-#: How a child is started; fuzzing replaces it by a faster function.
+#: The function that starts a child; fuzzing replaces it by a faster one.
 start_process: Callable[[NativeTask, int], Process] = _start_interpreter
 
 

@@ -203,7 +203,7 @@ def _joined_clips(tracks: list[PoseTrack]) -> tuple[Clip, ...]:
 
 
 def read_rig_poses(path: Path, skeleton: StickSkeleton, options: LoadOptions) -> PoseTrack:
-    """A pose for each frame of each wanted clip, from the first skin that has all joints of the skeleton."""
+    """A pose for each frame of each requested clip, from the first skin that has all joints of the skeleton."""
     source = Source(path)
     motions = [follow_ends(motion, skeleton) for motion in read_rig_motions(path, options)]
     fitting = [m for m in motions if set(skeleton.names) <= set(m.rig.names)]

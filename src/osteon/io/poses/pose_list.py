@@ -38,7 +38,7 @@ PoseKind = Literal["train", "pair", "validate"]
 LIST_NAME = "poses.json"
 #: Bytes of a file name that every system takes.
 LONGEST = 250
-#: How a mesh was computed; kept as it is.
+#: Metadata of the simulation; stored unchanged.
 FACTS_KEY = "simulation"
 KEYS = (GENERATOR_KEY, "rest", "skeleton", "hinges", LIMITS_KEY, "frames", "poses", FACTS_KEY)
 POSE_KEYS = ("name", "file", "kind", "rotate", "translate", FACTS_KEY)
@@ -51,7 +51,7 @@ class ListedPose:
     name: str
     file: str  # beside the list; "": the list names one file for all
     kind: PoseKind = "train"
-    turns: Mapping[int, Float64] = field(default_factory=dict)  # (3,3) by joint, of those that rotate
+    joint_rotations: Mapping[int, Float64] = field(default_factory=dict)  # (3,3) by joint, of those that rotate
     shift: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the root
     facts: Mapping[str, Any] = field(default_factory=dict)  # how it was computed
 
@@ -175,7 +175,8 @@ def _pose_as_json(pose: ListedPose, listed: PoseList) -> dict[str, Any]:
         "file": pose.file,
         "kind": pose.kind,
         "rotate": {
-            listed.skeleton.names[j]: _rotation_entry(matrix, listed.hinges.get(j)) for j, matrix in pose.turns.items()
+            listed.skeleton.names[j]: _rotation_entry(matrix, listed.hinges.get(j))
+            for j, matrix in pose.joint_rotations.items()
         },
         "translate": list(pose.shift) if any(pose.shift) else None,
         FACTS_KEY: dict(pose.facts),

@@ -137,7 +137,7 @@ def load_pose_set(path: PathLike, *, progress: Progress | None = None) -> PoseSe
     n_joints = listed.skeleton.n_joints
     rotations = np.tile(np.eye(3), (len(frames), n_joints, 1, 1))
     for p, pose in enumerate(listed.poses):
-        for j, matrix in pose.turns.items():
+        for j, matrix in pose.joint_rotations.items():
             rotations[p, j] = matrix
     hinges = np.zeros((n_joints, 3))
     for j, axis in listed.hinges.items():
@@ -209,7 +209,7 @@ def save_pose_set(poses: PoseSet, folder: PathLike, *, suffix: str = ".obj") -> 
 
 
 def mesh_files(mesh: Mesh, stem: str, suffix: str) -> dict[str, bytes]:
-    """The mesh at rest with all that it carries, and the files that it refers to, by name."""
+    """The mesh at rest with its asset, and the files that it refers to, by name."""
     writer = frame_writer(suffix, mesh.faces, mesh.asset, stem)
     return {f"{stem}{suffix}": writer.frame(mesh.rest), **writer.extra_files()}
 

@@ -181,7 +181,7 @@ def why_unclear(path: str) -> str | None:
 
 
 def why_unwritable(path: str, *, models: bool) -> str | None:
-    """Why nothing can be written to a path, and what to name instead; None where it can. `models`: not only frames."""
+    """The reason that a path cannot be written to, and an alternative; None if it can. `models`: not only frames."""
     target = Path(path)
     suffix = target.suffix.lower()
     if not suffix or path.endswith(("/", "\\")) or target.is_dir() or suffix in _written(models):

@@ -1,4 +1,4 @@
-"""Rigs as sticks: the joints of a skin, how they move, and where limbs end.
+"""Rigs as stick skeletons: the joints of a skin, their motion, and the ends of limbs.
 
 The joints of a rig have frames and form a tree; a stick goes from each joint to each of its children. Joints at the
 place of their parent (twist and helper joints) would be sticks without length: they become one joint with it, under the
@@ -92,7 +92,7 @@ def sticks_of_rig(rig: Rig, source: Source) -> StickSkeleton:
 
 
 def match_rig(rig: Rig, skeleton: StickSkeleton, source: Source) -> tuple[list[int], list[int]]:
-    """(j,) the rig's joint for each joint of the skeleton, (b,) the one that carries each bone: its child's parent."""
+    """(j,) the rig's joint for each joint of the skeleton, (b,) the one that moves each bone."""
     number = {name: j for j, name in enumerate(rig.names)}
     for name in skeleton.names:
         if name not in number:

@@ -47,7 +47,7 @@ def build_skeleton(source: Source, joints: Sequence[FileJoint], bones: Sequence[
 
 
 def check_joints(source: Source, joints: Sequence[FileJoint]) -> None:
-    """Refuse joints that are nowhere, mixed dimensions, and names that are there twice or cannot be shown."""
+    """Refuse NaN and huge coordinates, mixed dimensions, and names that are repeated or cannot be shown."""
     width = len(joints[0].point)
     first: dict[str, str] = {}
     for name, point, where in joints:

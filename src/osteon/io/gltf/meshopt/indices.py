@@ -274,7 +274,7 @@ def _write_triangles(corners: NDArray[np.uint32], table: IntArray, counts: IntAr
 
 @kernel_as_met
 def _recent_edge(triangle: NDArray[np.uint32], state: IntArray, edges: IntArray) -> tuple[int, int]:
-    """How many edges ago (14 at most) an edge of the triangle was pushed, or -1, and the corner where it begins."""
+    """The age of an edge of the triangle in the last edges (14 at most), or -1, and the corner where it begins."""
     for ago in range(15):
         row = (state[EDGES] - 1 - ago) & 15
         for k in range(3):
