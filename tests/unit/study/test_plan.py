@@ -41,7 +41,7 @@ def test_names_come_from_files_unless_given():
     ("candidates", "names", "says"),
     [
         ([], (), "at least one candidate"),
-        (["a/x.glb", "b/x.glb"], (), "two candidates are called 'x'; give them names with --names"),
+        (["a/x.glb", "b/x.glb"], (), "two candidates are called 'x'; name them with --names"),
         (["a.glb", "b.glb"], ("one",), "--names: expected 2"),
         (["a.glb", "b.glb"], ("one", ""), "empty"),
     ],
