@@ -29,7 +29,7 @@ class EigenSkinOptions:
     )
     per_joint: int = option(
         2,
-        help="Eigendisplacements per joint and rotation axis, on average: each goes where it helps most.",
+        help="Eigendisplacements per joint and rotation axis, on average; each is assigned where it helps most.",
         flags=("--per-joint", "-n"),
         minimum=0,
         needs=(

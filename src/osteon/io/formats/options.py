@@ -49,7 +49,7 @@ class LoadOptions:
         flags=("--fps",),
         above=0,
         expected="a positive number or 'file'",
-        unit="frames a second",
+        unit="frames per second",
         shown_default="file's, or 24",
         needs=(_MOVES,),
     )
@@ -88,7 +88,7 @@ class LoadOptions:
     )
     step: int = option(
         1,
-        help="Only every N-th frame of each clip, at the rate that goes with it.",
+        help="Only every N-th frame of each clip; the frame rate is divided by N.",
         flags=("--step",),
         metavar="N",
         minimum=1,
@@ -172,7 +172,7 @@ class SaveOptions:
 
     engine: EngineName = option(
         "any",
-        help=f"Who plays the file (docs/engines.md). Bones that are not asked for: {default_bone_types()}.",
+        help=f"Engine that plays the file (docs/engines.md). Default --bone-type: {default_bone_types()}.",
         flags=("--for",),
         needs=(
             need(written=GLTF, only_for=engines_for(GLTF), reason="reads glTF; write a .glb or .gltf, or omit it"),
@@ -194,7 +194,7 @@ class SaveOptions:
     )
     short_rotations: bool = option(
         False,
-        help="16-bit rotations: 5 to 24 kB less, which not every engine reads.",
+        help="16-bit rotations: 5 to 24 kB less; not every engine supports them.",
         flags=("--short-rotations",),
         needs=(
             _WRITTEN_ANEW,
@@ -207,7 +207,7 @@ class SaveOptions:
     )
     compress: bool = option(
         False,
-        help="A glTF of about a quarter of the size, for players that know meshopt; vertices move by 0.025 % of the"
+        help="A glTF of about a quarter of the size, for players that support meshopt; vertices move by 0.025 % of the"
         " diagonal at most.",
         flags=("--compress",),
         needs=(
@@ -251,7 +251,7 @@ class SaveOptions:
 
     fallback: Fallback = option(
         "skin",
-        help="Where a format has no form for a deformer: write the closest linear blend skin, or refuse.",
+        help="If a format does not support a deformer: write the closest linear blend skin, or refuse.",
         flags=("--fallback",),
         needs=(
             need(
