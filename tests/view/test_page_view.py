@@ -120,7 +120,7 @@ def test_a_dropped_picture_of_light_lights_the_mesh(person: Person, tmp_path: Pa
     assert person.state("model") == "m1"  # nothing was opened
     (tmp_path / "bad.hdr").write_bytes(b"#?RADIANCE\n\n-Y 8 +X 16\n\x02\x02\x00\x10")
     person.drops(tmp_path / "bad.hdr")
-    assert "bad.hdr" in person.hears("alert", "cut off")
+    assert "bad.hdr" in person.hears("alert", "truncated")
     person.page.get_by_role("button", name="Close the message").click()
 
 
