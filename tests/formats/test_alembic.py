@@ -19,7 +19,7 @@ from osteon.io import LoadOptions, load_sequence, save_sequence
 from osteon.io.alembic.read import read_alembic_sequence
 from osteon.io.formats.options import ReadRequest
 from osteon.io.load.clips import frame_times
-from osteon.io.meshes.mesh import join_polygons, turned_corners
+from osteon.io.meshes.mesh import join_polygons, reversed_corners
 
 alembic3d = pytest.importorskip("alembic3d")
 imath = pytest.importorskip("imath")
@@ -96,7 +96,7 @@ class Scene:
 
 
 def test_turning_polygons_is_its_own_inverse() -> None:
-    order = turned_corners(np.array([4, 3]))
+    order = reversed_corners(np.array([4, 3]))
     assert order.tolist() == [0, 3, 2, 1, 4, 6, 5]
     assert order[order].tolist() == list(range(7))
 

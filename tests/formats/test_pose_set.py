@@ -129,7 +129,7 @@ def test_one_file_for_all_poses(tmp_path):
         ({"poses": [{"file": "a.obj", "rotate": {"kne": 1}}]}, "did you mean 'knee'"),
         ({"poses": [{"file": "a.obj", "rotate": {"hip": 30}}]}, '{"axis": [x, y, z], "degrees": d}'),
         ({"poses": [{"file": "a.obj", "kind": "trian"}]}, "did you mean 'train'"),
-        ({"poses": [{"file": "a.obj"}, {"file": "sub/a.obj"}]}, "two poses are called 'a'"),
+        ({"poses": [{"file": "a.obj"}, {"file": "sub/a.obj"}]}, "two poses have the name 'a'"),
         ({"poses": [{"file": "a.obj", "translate": [0, 1]}]}, "a place [x, y, z]"),
         ({"hinges": {"knee": [0, 0, 0]}}, "needs a direction"),
         ({"pose": 1}, "the key 'pose' is unknown"),

@@ -1,4 +1,4 @@
-"""Which nodes of a solid a bone holds: those around it, off its axis so that they rotate with it, clear of its joints.
+"""The nodes of a solid that each bone holds: around it, off its axis so that they rotate with it, away from its joints.
 
 A node at distance d from a bone is held if  d <= reach r(s),  r(s): how far the surface is from the bone there, and if
 its place s along the bone is at least r from a joint at either end (less on short bones): flesh there must deform when
@@ -35,7 +35,7 @@ from osteon.measure.closest_point import SurfaceBoxes, closest_points
 
 #: Places along a bone where the distance to the surface is measured; the part of them that must be inside.
 PLACES, INSIDE = 17, 0.5
-#: How far nodes are held, over the radius: the first that holds a bone.
+#: Reaches over the radius that are tried in this order, until one holds the bone.
 REACHES = (0.5, 0.6, 0.7, 0.8, 0.9)
 #: Distance kept from joints, over the radius there; at most this part of the bone.
 CLEARANCE, CLEAR_PART = 1.0, 0.33
@@ -48,7 +48,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class BoneRoom:
-    """How much flesh there is around each bone."""
+    """The thickness of the flesh around each bone."""
 
     radii: Float64  # (b,p) distance to the surface at places along each bone
     inside: Bool  # (b,p) whether these places are in the flesh

@@ -28,7 +28,7 @@ from osteon.elastic.solid import Solid
 
 #: Largest residual force, over the reactions, of a converged pose.
 IN_BALANCE = 1e-4
-#: Where a pose does not converge, load steps are halved; at most this many.
+#: Largest number of load steps; it is doubled while a pose does not converge.
 MOST_STEPS = 32
 
 JointRotations = Mapping[int, Float64]

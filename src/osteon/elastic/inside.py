@@ -21,7 +21,7 @@ Axes = tuple[Float64, Float64, Float64]
 
 @dataclass(frozen=True, slots=True)
 class GridCuts:
-    """Where a surface cuts the lines of a grid: all combinations of positions along three axes, each ascending."""
+    """Intersections of a surface with the lines of a grid, given by ascending positions along three axes."""
 
     inside: Bool  # (x,y,z)
     gaps: tuple[Bool, Bool, Bool]  # along each axis, whether a line leaves the body on the way from a point to the next
@@ -48,7 +48,7 @@ def inside_points(points: Float64, vertices: Float64, faces: Int32) -> Bool:
 
 
 def _cuts_along(vertices: Float64, faces: Int32, axes: Axes, along: int) -> tuple[Int32, Bool]:
-    """How often the surface winds around each point, and the gaps, by cuts of the lines along one axis."""
+    """The winding number of the surface around each point, and the gaps, by cuts of the lines along one axis."""
     order = [(along + 1) % 3, (along + 2) % 3, along]  # an even change of axes keeps signs
     lines = [axes[k] for k in order]
     corners = np.ascontiguousarray(vertices[faces][:, :, order])
@@ -102,7 +102,7 @@ class _Cuts(NamedTuple):
 
 
 def _cut_lines(corners: Float64, faces: Int32, lines: list[Float64], low: Int64, size: Int64) -> _Cuts:
-    """Where triangles cut lines; low, size (t,2): the lines in the box of each."""
+    """Intersections of triangles with lines; low, size (t,2): the lines in the box of each."""
     n_lines = size.prod(axis=1)
     triangle = np.repeat(np.arange(len(corners)), n_lines)
     place = np.arange(len(triangle)) - np.repeat(np.cumsum(n_lines) - n_lines, n_lines)

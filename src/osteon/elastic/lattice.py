@@ -29,7 +29,7 @@ from osteon.elastic.solid import Solid, in_order
 
 #: Samples along the edge of a cube.
 SAMPLES = 4
-#: Where they are between multiples of their spacing, so that none falls between elements.
+#: Their offset from multiples of the spacing, so that none is on the border of two elements.
 OFFSETS = (0.137, 0.319, 0.461)
 #: The least fill of an element at the rim.
 LEAST_FILL = 0.1
@@ -110,7 +110,7 @@ class Grid:
         return NodeBoxes(cells, np.concatenate(nodes, axis=1))
 
     def sample_axes(self) -> Axes:
-        """Where samples are."""
+        """Positions of samples."""
         step = self.cube / SAMPLES
         x, y, z = (self.origin[i] + step * (np.arange(SAMPLES * n) + OFFSETS[i]) for i, n in enumerate(self.shape))
         return x, y, z

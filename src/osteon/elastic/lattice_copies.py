@@ -34,7 +34,7 @@ from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.errors import GeometryError
 from osteon.elastic.inside import Axes, GridCuts
 
-#: How far below a vertex its sample is looked for, over the spacing; the number of samples there that are checked.
+#: Distance below a vertex at which its sample is searched, over the spacing; the number of samples checked there.
 BELOW, LOOKED_AT = 0.75, 8
 
 
@@ -72,7 +72,7 @@ class SampledBody:
 
 @dataclass(frozen=True, slots=True)
 class ElementCopies:
-    """Elements, each as often as it is needed."""
+    """Elements with one entry per copy."""
 
     elements: Int64  # (e,) number in the lattice
     tets: Int32  # (e,4) copies of nodes

@@ -24,7 +24,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SweepOptions:
-    """Which poses are simulated."""
+    """Choice of the simulated poses."""
 
     sweep: bool = option(
         False,

@@ -1,1 +1,1 @@
-"""The offline half: from a mesh sequence to bones and weights, one stage a file."""
+"""Offline fitting of bones and weights to a mesh sequence, one stage per file."""

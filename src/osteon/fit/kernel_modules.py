@@ -78,5 +78,5 @@ ALL_KERNELS = tuple(
 
 def kernels_for(options: SkinOptions) -> tuple[str, ...]:
     """The kernel modules of a fit with these options."""
-    besides = CORRECTION_KERNELS if options.rank else ()
-    return (*SKIN_KERNELS, *besides, *MODEL_KERNELS.get(options.model, ()))
+    corrections = CORRECTION_KERNELS if options.rank else ()
+    return (*SKIN_KERNELS, *corrections, *MODEL_KERNELS.get(options.model, ()))

@@ -1,19 +1,20 @@
-"""The plane that a shape is its own mirror image in, if there is one.
+"""The mirror plane of a symmetric shape.
 
 Minimise over unit n and d   sum_v a_v |m(p_v) - q_v|^2,   m(p) = p - 2 (n'p - d) n,   q_v the vertex nearest to m(p_v).
 
 Planes through the centroid across the axes of inertia and across x, y and z are the first guesses. Each is refined
-in turns: nearest vertices, then the best plane for these pairs, without the worst of them (a sword in one hand does not
-tilt it). With p and q about their means, n is the eigenvector of sum a (p q' + q p') with the least eigenvalue.
+by alternating two steps: nearest vertices, then the best plane for these pairs, without the worst of them (a sword in
+one hand does not tilt it). With p and q about their means, n is the eigenvector of sum a (p q' + q p') with the least
+eigenvalue.
 
 | symbol | here |
 | --- | --- |
 | a_v | `areas`, of the surface around a vertex |
 | n, d | `normal`, `offset` |
 
-A shape counts as symmetric if nine tenths of its mirrored surface lie within 1 % of the diagonal of the surface itself.
+A shape counts as symmetric if nine tenths of its mirrored surface are within 1 % of the diagonal of the surface itself.
 Of several planes the one across x is taken before those across z and y: left is +x, as glTF has it for a character that
-looks along +z. Across another axis its positive side is called left.
+faces +z. Across another axis its positive side is called left.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ FLAT = 0.01
 SAME = 0.9999
 ROUNDS = 8
 #: Refinement stops when the plane rotates by less (1 - cosine).
-SETTLED = 1e-12
+STEADY = 1e-12
 #: Largest number of sampled vertices.
-LOOKED_AT = 2000
+SAMPLED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def find_mirror_plane(points: Float64, normals: Float64, areas: Float64) -> Mirr
 def _surface(points: Float64, normals: Float64, areas: Float64) -> _Surface:
     from scipy.spatial import cKDTree
 
-    step = -(-len(points) // LOOKED_AT)
+    step = -(-len(points) // SAMPLED)
     return _Surface(points[::step], areas[::step], points, normals, cKDTree(points), edge=float(np.sqrt(areas.mean())))
 
 
@@ -116,7 +117,7 @@ def _refined(surface: _Surface, plane: MirrorPlane) -> MirrorPlane:
         kept = far <= np.quantile(far, MOST)
         before = plane.normal
         plane = _best_plane(surface.points[kept], surface.all_points[nearest[kept]], surface.areas[kept])
-        if float(before @ plane.normal) > 1 - SETTLED:
+        if float(before @ plane.normal) > 1 - STEADY:
             break
     return plane
 
@@ -135,12 +136,12 @@ def _to_the_left(normal: Float64) -> Float64:
 
 
 def _distance(surface: _Surface, plane: MirrorPlane) -> float:
-    """How near nine tenths of the mirrored surface come to the surface; beside a vertex its tangent plane counts."""
+    """Distance within which nine tenths of the mirrored surface are; to tangent planes of near vertices."""
     mirrored = plane.mirrored(surface.points)
     far, nearest = surface.tree.query(mirrored)
-    beside = (far <= 2 * surface.edge) & surface.normals[nearest].any(axis=1)
+    near = (far <= 2 * surface.edge) & surface.normals[nearest].any(axis=1)
     off = np.einsum("vi,vi->v", mirrored - surface.all_points[nearest], surface.normals[nearest])
-    distance = np.where(beside, np.abs(off), far)
+    distance = np.where(near, np.abs(off), far)
     order: Int64 = np.argsort(distance, kind="stable")
     reached = np.cumsum(surface.areas[order])
     return float(distance[order][np.searchsorted(reached, MOST * reached[-1])])

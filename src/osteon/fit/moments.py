@@ -1,4 +1,4 @@
-"""Sums over frames or vertices that make a round of fitting cheap.
+"""Sums over frames or vertices that are computed once per round of fitting.
 
 Predictions of all bones (for weights). With T_b^f p the prediction of bone b, the products that the weights of a
 vertex depend on need no pass over frames for each pair of bones:
@@ -6,13 +6,13 @@ vertex depend on need no pass over frames for each pair of bones:
     sum_f (T_b p)'(T_c p) = p' M_bc p,    M_bc = sum_f T_b^f' T_c^f      (4x4, shared by all vertices)
     sum_f (T_b p)' x      = p' h_b,       h_b  = sum_f T_b^f' x^f        (one matrix product for all vertices)
 
-Blends of all vertices (for bones). With z_vb = w_vb p_v, the bones of every frame see the same matrix Z'Z:
+Blends of all vertices (for bones). With z_vb = w_vb p_v, the bones of every frame share the matrix Z'Z:
 
     sum_v || sum_b T_b z_vb - x_v ||^2,   Z'Z (4b,4b),   Z'X (4b,3f)
 
 Symmetric 4x4 forms p' M p are stored as ten numbers times the ten products of p.
 
-Normals that take part (`problem.normals`) are rows of the same sums with [h n; 0] for p and h m for x, so that only the
+Normals in the problem (`problem.normals`) are rows of the same sums with [h n; 0] for p and h m for x, so that only the
 rest moment changes: p p' becomes p p' + h^2 [n; 0][n; 0]'.
 """
 

@@ -141,16 +141,16 @@ def _likeness(weights: csr_array, areas: Float64, images: Int64) -> Float64:
 
 # The named region of the source that a bone mainly moves.
 #
-# Regions are what somebody named: joints of the source's own rig, or else its parts (objects and groups of an OBJ,
-# meshes of a scene). Materials are none: they tell what a surface is made of. One part that is the whole mesh tells
-# nothing.
+# Regions come from the names in the source: joints of its rig, or else its parts (objects and groups of an OBJ, meshes
+# of a scene). Materials are ignored, because they describe the surface and not the part of the body. A single part that
+# is the whole mesh is ignored too.
 
 #: Generated names.
 _NUMBERED = re.compile(r"(bone|node|mesh|helper)_?\d*")
 
 
 def regions_of_bones(mesh: Mesh, weights: csr_array) -> list[str]:
-    """The region of more than half of the surface of each bone (of weights (v,b)), or ""."""
+    """The region that covers more than half of the surface of each bone (of weights (v,b)), or ""."""
     names, areas = _areas_of_regions(mesh)
     if np.count_nonzero(areas.sum(axis=0)) < 2:
         return [""] * weights.shape[1]
@@ -183,9 +183,9 @@ def _spelled(name: str) -> str:
 
 # Names of the joints of a skeleton, by where they are: `root`, `upper_2`, `front_limb_1_L`, `digit_3_R`.
 #
-# A chain is a run of joints without a branch. Chains beside the plane of symmetry that hang on the middle are limbs,
-# upper and lower ones or front and back ones, whichever tells them apart; what hangs on a limb is a digit. Chains in
-# the middle, and all chains of a shape without sides, are named by the way they go. Left is _L.
+# A chain is a run of joints without a branch. Chains on one side of the plane of symmetry whose parent is in the middle
+# are limbs, upper and lower ones or front and back ones, whichever distinguishes them; children of a limb are digits.
+# Chains in the middle, and all chains of a shape without sides, are named by their direction. Left is _L.
 
 _WAYS = (("right", "left"), ("lower", "upper"), ("back", "front"))  # along -x and +x, y, z
 
@@ -194,7 +194,7 @@ _WAYS = (("right", "left"), ("lower", "upper"), ("back", "front"))  # along -x a
 class _Chain:
     joints: list[int]
     side: str  # "_L", "_R" or ""
-    on_side: bool  # whether it hangs on a chain that has a side
+    on_side: bool  # whether its parent is a chain that has a side
 
 
 def name_joints(joints: Float64, ends: Float64, parents: Int64, sides: list[str], taken: str = "") -> tuple[str, ...]:
@@ -233,7 +233,7 @@ def _chains(parents: Int64, sides: list[str]) -> list[_Chain]:
 
 
 def _limb_words(joints: Float64, chains: list[_Chain]) -> dict[int, str]:
-    """What limbs are called, by their number among the chains."""
+    """Names of limbs, by their number among the chains."""
     limbs = [n for n, chain in enumerate(chains) if chain.side and not chain.on_side]
     if not limbs:
         return {}

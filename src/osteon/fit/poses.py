@@ -5,7 +5,7 @@ The distance of two frames is their RMS distance after rigid alignment:
     d(i,j)^2 = min over rotations R of  1/v || X_i - R X_j ||^2  =  (|X_i|^2 + |X_j|^2 - 2 sum of s) / v
 
 X_i (3,v) are the vertices of frame i about their mean, s the singular values of X_i X_j', the last one negative where
-its determinant is. A body that only walks or turns keeps its pose.
+its determinant is. A rigid motion of the body does not change its pose.
 
 Based on: W. Kabsch, A solution for the best rotation to relate two sets of vectors, 1976.
 """
@@ -36,7 +36,7 @@ class PoseDistances:
 
     @staticmethod
     def of(tracks: Float64, rest: Float64, diagonal: float) -> PoseDistances:
-        """Vertices in all frames (v,f,3) and in the rest pose (v,3) at the size of the body as it plays."""
+        """Poses from vertices in all frames (v,f,3) and in the rest pose (v,3), scaled to the size of the frames."""
         poses = np.concatenate([tracks, rest[:, None]], axis=1)
         poses -= poses.mean(axis=0)
         poses /= max(diagonal, 1e-300) * np.sqrt(len(poses))
@@ -55,7 +55,7 @@ class PoseDistances:
         squared = self.sizes[: self.n_frames] + self.sizes[pose] - 2 * values.sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(squared, 0)))
 
-    def turn(self, target: int, source: int) -> Float64:
+    def aligning_rotation(self, target: int, source: int) -> Float64:
         """(3,3) the rotation that aligns the frame `source` with the frame `target`."""
         u, _, vt = np.linalg.svd(self.poses[:, target].T @ self.poses[:, source])
         u[:, 2] *= np.sign(np.linalg.det(u @ vt))
@@ -64,7 +64,7 @@ class PoseDistances:
 
 
 def pose_distances(sequence: MeshSequence) -> PoseDistances:
-    """The poses of all frames and the rest pose at the size of the body as it plays."""
+    """The poses of all frames and of the rest pose, scaled to the size of the frames."""
     vertices = sampled_vertices(sequence.n_vertices)
     tracks = vertex_tracks(sequence.source, vertices).reshape(len(vertices), -1, 3).astype(np.float64)
     rest = sequence.play_scale * sequence.rest[vertices].astype(np.float64)
@@ -79,10 +79,10 @@ def sampled_vertices(n_vertices: int) -> Int64:
 
 # Distinct poses, and those of them to train with.
 #
-# A gait that is played twice holds every pose twice: half of its frames say nothing new, and a fit that was shown one
-# of a pair has seen the other. Training poses are chosen so that no other pose is far from all of them: first the one
-# most like the rest pose, then always the one farthest from those chosen (Gonzalez 1985, at most twice the best
-# covering).
+# A gait of two periods contains every pose twice: half of its frames are redundant, and a repeated pose is no test of a
+# fit that was trained on the first one. Training poses are chosen so that no other pose is far from all of them: first
+# the one most like the rest pose, then repeatedly the one farthest from those chosen (Gonzalez 1985, at most twice the
+# optimal radius).
 
 #: Poses closer than this (RMS over the diagonal, after alignment) are equal.
 SAME_POSE = 1e-4

@@ -15,9 +15,9 @@ Stock players shade with the blended matrix times the stored normal, L n. Positi
 sheet, so a fit that includes the shading has both terms. A normal is a row of the same problem, with [h n; 0] for
 [p; 1].
 
-Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames at the
-size at which the body plays (`core/mesh.py`). Bones absorb the difference exactly (weights sum to one), and a
-character that walks across the scene loses no digits.
+Rest pose and every frame are measured from their own centroid in units of the rest pose's RMS radius, the frames
+relative to the size of the body in them (`play_scale`, `core/mesh.py`). Bones absorb the difference exactly (weights
+sum to one), and a character that walks across the scene loses no digits.
 
 Units. Bare arrays of transforms and points inside `fit/` are in problem units. Transforms in input units are a
 `BoneTrack` or an `InputTransforms`, which no fit function accepts: each stage converts at its entrance (`from_input`)
@@ -63,7 +63,7 @@ class InputTransforms:
         return InputTransforms(self.values[frames])
 
     def to_track(self, bone_type: BoneType, names: tuple[str, ...] = ()) -> BoneTrack:
-        """The same in single precision, as a model stores it."""
+        """The bone track in single precision, as a model stores it."""
         return BoneTrack(self.values.astype(np.float32), bone_type, names)
 
 
@@ -212,7 +212,7 @@ def pose_problem(
     rest -= rest_center
     rest_scale = float(np.sqrt((rest**2).sum(axis=1).mean()))
     if rest_scale <= 0:
-        raise GeometryError("rest: all vertices lie in one point; give a rest pose with an extent")
+        raise GeometryError("rest: all vertices are at one point; choose a rest pose that has an extent")
     scale = rest_scale * play_scale
     centers = frame_centers(source)
     targets = vertex_tracks(source, chosen)  # in input units; normalised in place below
@@ -229,7 +229,7 @@ def pose_problem(
         rows[:] = local.reshape(rows.shape)
         energy[start : start + BLOCK] = (rows.astype(np.float64) ** 2).sum(axis=1)
     if not still and motion <= (1e-9 * scale) ** 2 * n_frames * n_vertices:
-        raise GeometryError("frames: nothing moves, all frames are equal; give a sequence that deforms")
+        raise GeometryError("frames: nothing moves, all frames are equal; choose a sequence that deforms")
     points = np.concatenate([rest / rest_scale, np.ones((n_vertices, 1))], axis=1)
     motion = float(np.sqrt(motion)) / scale
     return FitProblem(points, targets, energy, rest_center, centers, rest_scale, scale, motion)

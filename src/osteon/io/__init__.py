@@ -1,4 +1,4 @@
-"""Files in and out, one module a format, one registry by suffix.
+"""Reading and writing files: one module per format, and a registry by suffix.
 
 The names below are imported when they are first used, so that a process that needs one format loads no other.
 """

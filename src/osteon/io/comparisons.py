@@ -37,7 +37,7 @@ CURE = "compare again, or delete this file"
 
 @dataclass(frozen=True, slots=True)
 class PoseFigures:
-    """How far a model is from some poses, all in percent."""
+    """Errors of a model in some poses, all in percent."""
 
     error: float | None  # E, of the motion; None where nothing moves
     rms: float  # of the diagonal
@@ -87,7 +87,7 @@ class Summary:
 
 
 def read_summary(folder: Path) -> Summary | None:
-    """The comparison that was saved in a folder; None where none was, or somebody else's file has its name."""
+    """The comparison in a folder; None if there is none, or if a file of another program has its name."""
     path = folder / SUMMARY
     if not path.is_file():
         return None
@@ -145,7 +145,7 @@ def write_comparison_folder(
 ) -> dict[str, Any]:
     """Write models by their words, and the report of `osteon compare --json`; an earlier comparison is replaced.
 
-    All of it appears or nothing. Returns what was written, by what it is.
+    Either all files appear or none. Returns the paths by their role.
     """
     folder = Path(path)
     with atomic_folder(folder, check_comparison_folder) as out:

@@ -1,11 +1,11 @@
-"""What engines can read and show: the writers, the checks, the page and docs/engines.md use this table.
+"""Capabilities of engines: the writers, the checks, the page and docs/engines.md use this table.
 
 A file is written for one engine, or for `any`: what the engines of the table support, except where a defect of their
 importers prevents it. `any` refuses nothing; what is requested beyond it is written, and `where_it_plays` lists the
 engines that then show something else. A named engine refuses what it cannot read.
 
-Engines differ most in what they keep of a joint. Those that keep a matrix play the two nodes of a flexible bone; those
-that keep translation, rotation and scale lose the shear between the two.
+Engines differ most in how they store a joint. Those that store a matrix play the two nodes of a flexible bone; those
+that store translation, rotation and scale lose the shear between the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from osteon.core.animation import BoneType
 
 EngineName = Literal["any", "web", "blender", "usd", "cesium", "godot", "unreal", "unity", "raylib", "panda3d"]
 
-#: How a stored normal is transformed: by the linear part of the blended matrix, by its inverse transpose, or by the
+#: Transform of a stored normal: by the linear part of the blended matrix, by its inverse transpose, or by the
 #: blend of the bones' inverse transposes; "the surface": by the normals of the posed mesh, to which it keeps its angle.
 NormalForm = Literal["the linear part", "its inverse transpose", "the bones' inverse transposes", "the surface"]
 
@@ -34,13 +34,13 @@ _RIGID: tuple[BoneType, ...] = ("rigid",)
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What an engine reads and shows exactly, with its default import settings."""
+    """The features that an engine reads and shows exactly, with its default import settings."""
 
     name: EngineName
     title: str
     evidence: str  # "tested with … version" or "from its documentation"
     bone_types: tuple[BoneType, ...]  # the last is the best, which files for the engine get by default
-    joints: str  # what it keeps of a joint, in words
+    joints: str  # how it stores a joint, in words
     # Below: the defaults are what every engine supports at least.
     influences: int = 4  # bones per vertex, at most
     morph_targets: bool = True  # whether it shows corrections
@@ -53,7 +53,7 @@ class Engine:
     normals: NormalForm | None = None  # how it transforms normals (osteon bench engine-normals); None: not measured
     normal_targets: bool = False  # whether it shows morph targets of normals, with positions of zero beside them
     empty_accessors: bool = False  # whether these positions may be an accessor without data
-    cure: str = ""  # what it does at its import defaults, the resulting error, and what to set
+    cure: str = ""  # the defect of its import defaults, the resulting error, and what to set
     vertices: int | None = None  # per mesh, at most
     formats: tuple[str, ...] = GLTF
     hidden_nodes: bool = True  # nodes that no scene lists stay hidden, and with them coarse meshes (MSFT_lod)
@@ -154,8 +154,8 @@ _ROWS = (
         joint_scale_inherited=True,
         joints="matrices",
         hidden_nodes=False,
-        cure="samples tracks at 15 a second and drops keys, 0.9 % of the diagonal off: set animation/fps to 60 and "
-        "animation/optimizer/enabled to false in the import settings",
+        cure="samples tracks at 15 frames per second and drops keys, 0.9 % of the diagonal off: set "
+        "animation/fps to 60 and animation/optimizer/enabled to false in the import settings",
     ),
     Engine(
         "unreal",
@@ -164,7 +164,7 @@ _ROWS = (
         bone_types=_ONE_NODE,
         influences=8,
         joints="a translation, a rotation and a scale each",
-        cure="samples tracks at 30 a second: set the import's sample rate to that of the file",
+        cure="samples tracks at 30 frames per second: set the import's sample rate to that of the file",
     ),
     Engine(
         "unity",
@@ -187,7 +187,7 @@ _ROWS = (
         joints="a translation, a rotation and a scale each; nodes at rest are the bind pose; one key alone is not read",
         normals="the bones' inverse transposes",
         empty_accessors=True,
-        cure="samples tracks at 60 a second: frames at 60, 30 or 20 a second fall on samples",
+        cure="samples tracks at 60 frames per second: frames at 60, 30 or 20 per second coincide with samples",
         vertices=65535,
         hidden_nodes=False,
     ),
@@ -197,9 +197,9 @@ _ROWS = (
         "tested with Panda3D 1.10.16, panda3d-gltf 1.3",
         bone_types=_RIGID,
         joints="a translation, Euler angles and a scale each",
-        cure="scales a joint after it turns it, so unequal scales come out wrong: --for panda3d fits rigid bones; its "
+        cure="scales a joint after rotating it, so unequal scales come out wrong: --for panda3d fits rigid bones; its "
         "importer shows the next key where it should go between two (its issue 143), 3 % of the diagonal off, and "
-        "samples at 30 a second: fix that line, and set gltf-animation-fps to the rate of the file",
+        "samples at 30 frames per second: fix that line, and set gltf-animation-fps to the rate of the file",
     ),
 )
 
@@ -226,7 +226,7 @@ def engines_for(formats: tuple[str, ...]) -> tuple[EngineName, ...]:
 
 
 def bone_type_players() -> str:
-    """Which engines play which bones, in words: "scaled: all but panda3d; flexible: web, blender"."""
+    """The engines that play each bone type, as text: "scaled: all but panda3d; flexible: web, blender"."""
     named = [row for row in _ROWS if row.name != "any"]
     words = []
     for kind in _ALL_BONES:
@@ -238,7 +238,7 @@ def bone_type_players() -> str:
 
 
 def default_bone_types() -> str:
-    """Which bone type is fitted for which engine, in words: "scaled; flexible for web, blender"."""
+    """The bone type that is fitted for each engine, as text: "scaled; flexible for web, blender"."""
     usual = ENGINES["any"].bone_type
     others: dict[BoneType, list[str]] = {}
     for row in _ROWS:
@@ -266,7 +266,7 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """How an engine shows a file."""
+    """Support of a file by an engine."""
 
     engine: Engine
     lacks: tuple[str, ...]  # unsupported features of the file
@@ -278,7 +278,7 @@ class Played:
 
 
 def where_it_plays(facts: FileFacts) -> tuple[Played, ...]:
-    """Every engine that reads files of this suffix, and what it lacks to show the file exactly."""
+    """Every engine that reads files of this suffix, with the features that it lacks to show the file exactly."""
     readers = [engine for engine in ENGINES.values() if engine.name != "any" and facts.suffix in engine.formats]
     return tuple(
         Played(engine, _lacks(engine, facts), bool(facts.targets) and not engine.morph_targets) for engine in readers
@@ -317,7 +317,7 @@ def played_rows(played: Sequence[Played], error_without: float | None = None) ->
 
 
 def _reason(played: Played, error_without: float | None) -> str:
-    """What an engine lacks, with the error without corrections if it is known."""
+    """The features that an engine lacks, with the error without corrections if it is known."""
     words = list(played.lacks)
     if played.without_corrections:
         known = error_without is not None and not words

@@ -27,7 +27,7 @@ def save_model(
 ) -> None:
     """Write `model` in the format its suffix names, whole or not at all; `load_model` returns the same.
 
-    A file that is there is replaced, whoever wrote it; one that the model, or the sequence it was fitted to, was read
+    An existing file is replaced; one that the model, or the sequence it was fitted to, was read
     from is replaced only with `overwrite`.
     """
     found = model_format_of(path)
@@ -59,7 +59,7 @@ def load_stored_levels(path: PathLike) -> StoredLevels | None:
 
 
 def check_level_output(path: PathLike) -> LevelFiles:
-    """How a file of this name holds levels; refused if it has no place for them."""
+    """Reader and writer of levels for a file of this name; refused if its format does not support them."""
     found = model_format_of(path)
     if found.levels is None:
         raise OptionError(f"{path}: {found.name} has no place for levels of detail; write a .glb, .gltf or .npz")
@@ -67,7 +67,7 @@ def check_level_output(path: PathLike) -> LevelFiles:
 
 
 def note_lost(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
-    """Notes on what a file of this name cannot hold of the model."""
+    """Notes on data of the model that a file of this name cannot store."""
     return note_lost_sets(model.asset, path) + note_lost_pictures(model, path)
 
 
@@ -96,7 +96,7 @@ def note_lost_pictures(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
 
 
 def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:
-    """The skinned model in a file. A file that has keys instead of frames is sampled as `options` say."""
+    """The skinned model in a file. A file with keys instead of frames is sampled according to `options`."""
     if Path(path).is_dir():
         raise FileFormatError(f"{path}: is a folder, expected the file of a skinned model")
     found = model_format_of(path)
@@ -104,7 +104,7 @@ def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -
     if found.sample is not None:
         return _read_from(found.sample(Path(path), options), Path(path))
     if options.fps != "file":
-        raise OptionError(f"fps: {path} holds frames, which cannot be sampled anew; leave --fps out")
+        raise OptionError(f"fps: {path} holds frames, which cannot be resampled; omit --fps")
     return _read_from(found.read(Path(path)), Path(path))
 
 

@@ -5,8 +5,8 @@ frames a player rotates U and V' along great arcs and interpolates S linearly. T
 from frame to frame, though the singular value decomposition defines them only up to a choice, the gauge;
 `two_nodes_gauge` makes it. A matrix whose columns are orthogonal, such as a rotation, needs no child.
 
-`orient_joints` orients joints so that one node holds all that a bone does. A transform T of a bone takes the rest pose
-to a frame; its joint is at B in the rest pose and at T B in the frame. The linear part of B is free:
+`orient_joints` orients joints so that one node represents the whole motion of a bone. A transform T of a bone takes
+the rest pose to a frame; its joint is at B in the rest pose and at T B in the frame. The linear part of B is free:
 
     bone        T         B                T B
     rigid       c R       B_s / c          R B_s, a rotation: B_s as the joint was placed
@@ -85,7 +85,7 @@ def split_transforms(
     """Tracks of two nodes for transforms (f,b,3,4); the gauge starts anew at the frames `starts`.
 
     Bones that are `known (b,)` to scale along the axes get one node, whatever rounding has left of that. With
-    `positive` only what turns inside out has negative scales, though two of them may be the shorter way.
+    `positive` only reflections have negative scales, though two of them may be the shorter path.
     """
     whole = np.asarray(transforms, np.float64)
     linear = whole[..., :3]
@@ -163,14 +163,14 @@ ALONG_AXES = 3e-6
 def orient_joints(rest: Float64, transforms: Float64) -> tuple[Float64, BoolArray]:
     """Joints (b,3,4), oriented as above, of bones with transforms (f,b,3,4), and (b,) which scale along axes."""
     scale, linear = scale_of_bones(transforms), transforms[..., :3]
-    turned = nearest_rotation(rest[..., :3]) / scale
+    placed = nearest_rotation(rest[..., :3]) / scale
     axes = np.swapaxes(axes_of_bones(linear), -1, -2) / scale
-    stretches = _off_rotation(linear @ turned) > STRETCHES
+    stretches = _off_rotation(linear @ placed) > STRETCHES
     faces_out = np.asarray((np.linalg.det(linear) > 0).all(axis=0))
     along_axes = stretches & faces_out & orthogonal_columns(linear @ axes, ALONG_AXES)
-    turns = ~along_axes & are_rotations(linear @ turned)
+    rigid = ~along_axes & are_rotations(linear @ placed)
     out = rest.copy()
-    out[turns, :, :3], out[along_axes, :, :3] = turned[turns], axes[along_axes]
+    out[rigid, :, :3], out[along_axes, :, :3] = placed[rigid], axes[along_axes]
     return out, along_axes
 
 
@@ -180,7 +180,7 @@ def are_rotations(linear: Float64, tolerance: float = RIGID) -> BoolArray:
 
 
 def _off_rotation(linear: Float64) -> Float64:
-    """(b,) how far A'A is from the identity, in the worst frame."""
+    """(b,) the largest difference of A'A from the identity over all frames."""
     square = np.swapaxes(linear, -1, -2) @ linear
     return np.asarray(np.abs(square - np.eye(3)).max(axis=(0, -1, -2), initial=0.0))
 

@@ -36,7 +36,7 @@ BoolArray = NDArray[np.bool_]
 
 #: Singular values closer than this part of the largest one count as equal; the error is far below float32.
 EQUAL = 1e-8
-#: Penalty for a scale that changes its sign: two cost more than the half turn that avoids them.
+#: Penalty for a scale that changes its sign: two cost more than the rotation by 180 degrees that avoids them.
 SIGN_PENALTY = 10.0
 
 
@@ -214,10 +214,10 @@ def _align(before: Pieces, now: Pieces) -> Pieces:
     same = np.abs(size[:, :, None] - size[:, None, :]) <= EQUAL * largest[..., None]
     if not (same.sum(axis=(-1, -2)) > 3).any():
         return now
-    turn = _block_rotation(np.swapaxes(now.right, -1, -2) @ before.right, same)
-    right = now.right @ turn
+    rotation = _block_rotation(np.swapaxes(now.right, -1, -2) @ before.right, same)
+    right = now.right @ rotation
     signs = np.where(now.values < 0, -1.0, 1.0)[:, None, :]
-    left = (now.left * signs) @ turn * signs
+    left = (now.left * signs) @ rotation * signs
     none = size <= EQUAL * largest
     free = none[:, :, None] & none[:, None, :]
     alone = _block_rotation(np.swapaxes(left, -1, -2) @ before.left, free | np.eye(3, dtype=bool))
@@ -235,15 +235,15 @@ def _block_rotation(wanted: Float64, same: BoolArray) -> Float64:
 
 def _proper(left: Float64, right: Float64, same: BoolArray) -> Float64:
     """left right' with det +1 in each block: the weakest direction of a reflected block is flipped."""
-    turn = left @ right
-    mirrored = np.linalg.det(turn) < 0
+    product = left @ right
+    mirrored = np.linalg.det(product) < 0
     shared = same.sum(axis=-1) > 1
     for i in range(3)[::-1]:  # singular vectors come strongest first; the weakest one inside the block is flipped
         inside = mirrored & (np.abs(left[..., i] * ~shared).max(axis=-1) < 0.5)
-        flipped = turn - 2 * left[..., :, i, None] * right[..., None, i, :]
-        turn = np.where(inside[:, None, None], flipped, turn)
+        flipped = product - 2 * left[..., :, i, None] * right[..., None, i, :]
+        product = np.where(inside[:, None, None], flipped, product)
         mirrored = mirrored & ~inside
-    return turn
+    return product
 
 
 def _matrix(pieces: Pieces) -> Float64:

@@ -1,1 +1,1 @@
-"""How far a result is from its source, and how large it is."""
+"""Measures of a result: its distance from the source, and its size."""

@@ -44,7 +44,7 @@ class Worst:
 
 @dataclass(frozen=True, slots=True)
 class Distortion:
-    """How far an approximation is from its source."""
+    """Errors of an approximation against its source."""
 
     error_percent: float  # E
     karni_gotsman_percent: float

@@ -1,4 +1,4 @@
-"""Shading as players show it: the angle between the shading normals of a model and those of its source.
+"""Errors of the shading in players: the angle between the shading normals of a model and those of its source.
 
 A stock player shades with the linear part of the blend times the stored normal, L n (`deform/normals.py`). That is not
 the angle between the two surfaces, which `distortion.py` measures: on a sheet the surface may be exact while L rotates
@@ -43,7 +43,7 @@ def source_normals_of(sequence: MeshSequence, *, authored: bool = True) -> Sourc
 
 
 def stock_shown(model: SkinnedModel) -> SkinnedModel:
-    """The model as stock players show it: with its fallback skin if its deformer has no stock form."""
+    """The model as stock players display it: with its fallback skin if its deformer has no stock form."""
     skin = model.character.stock_skin()
     return (
         model

@@ -37,7 +37,7 @@ FAR_OFF = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How far a result is from its source, and how large it is."""
+    """Quality of a result: its distance from the source, and its size."""
 
     error_percent: float  # E
     karni_gotsman_percent: float
@@ -54,7 +54,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How a result was made."""
+    """Method of a fit: the deformer, its options and the stages."""
 
     kind: str  # of the deformer
     options: dict[str, Any]
@@ -95,7 +95,7 @@ class FitFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkinReport:
-    """How a sequence was skinned and how close the result is."""
+    """Report of a skinned sequence: its method and its quality."""
 
     input: dict[str, int]
     quality: Quality
@@ -309,7 +309,7 @@ def far_off_warnings(measured: Distortion | Quality) -> tuple[str, ...]:
 def _warnings(sequence: MeshSequence, facts: FitFacts, options: SkinOptions) -> tuple[str, ...]:
     out = []
     if facts.n_degenerate:
-        out.append(f"{facts.n_degenerate} triangles have no area in the rest pose and took no part in finding bones")
+        out.append(f"{facts.n_degenerate} triangles have no area in the rest pose and were not used to find bones")
     unused = sequence.n_vertices - len(np.unique(sequence.faces))
     if unused:
         out.append(f"{unused} vertices belong to no triangle; they were skinned nevertheless")
@@ -332,7 +332,7 @@ P95_DEGREES = (4.0, 15.0, 25.0, 45.0, 90.0)
 WORST = "Far off"
 #: From this grade on the verdict comes with advice.
 FAIR = 2
-#: Bounds that lead to a close result.
+#: Bounds that are suggested for a closer result.
 GOOD_ERROR, GOOD_SHADING = 1, 3
 #: Advice for a rig, with which bounds are refused: helper bones, and columns of normals.
 MORE_HELPERS, MORE_NORMALS = 4, 5
@@ -340,7 +340,7 @@ MORE_HELPERS, MORE_NORMALS = 4, 5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A word for a result, the figure that decided, and advice."""
+    """The grade of a result, the figure that determined it, and advice."""
 
     word: str  # one of GRADES, or WORST
     because: str  # "E" or "shading"

@@ -17,7 +17,8 @@ Based on: Yan, Hu, Martin, Yang, Shape deformation using a skeleton to drive sim
 and figure 9; Yan, Hu, Martin, Morphing based on strain field interpolation, 2004 (reference 50, strain).
 
 Differs from the paper: figure 9b is printed as |sum of d alpha_i|, which is 0 for every triangle, since inner angles
-always sum to pi. We sum the absolute changes. Inverted triangles are counted too; the paper has no measure of them.
+always sum to pi. The absolute changes are summed here. Inverted triangles are counted too; the paper has no measure of
+them.
 
 Notes
 For a triangle without area at rest all measures are 0 and it is never inverted. A triangle that is posed flat has lost

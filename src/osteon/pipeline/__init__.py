@@ -1,4 +1,4 @@
-"""The one place that knows the order of stages: a mesh sequence in, a skinned model and its report out.
+"""Pipelines that run the stages in order, from a mesh sequence to a skinned model and its report.
 
-Imports nothing: `osteon skin` does not wait for what only `osteon rig` needs.
+This file imports nothing, so that `osteon skin` does not load modules that only `osteon rig` needs.
 """

@@ -3,14 +3,14 @@
     error bound:  minimise bytes(B, R)   subject to   E(B, R) <= bound   (and the worst distance, shading, and size)
     size bound:   minimise E(B, R)       subject to   bytes(B, R) <= bound
 
-One fit of B bones with R corrections gives the errors of all lower ranks too, because corrections are progressive; a
-fit with other bones starts from the bones of the last one. Sizes are affine in B and R for every format, so three files
-written once (a model, with twice the bones, with one correction) predict them all.
+One fit of B bones with R corrections determines the errors of all lower ranks too, because corrections are progressive;
+a fit with other bones starts from the bones of the last one. Sizes are affine in B and R for every format, so three
+files written once (a model, with twice the bones, with one correction) predict them all.
 
-The way: (1) without corrections, climb by a factor of GROWTH until the bound holds, then halve the interval; (2) from
-there on try fewer bones with as many corrections as the best size so far allows, and cut what is not needed. A bound
-on the shading is met by the fewest corrections of normals in every try. For a size: (1) a ladder of bones,
-each with the corrections that still fit; (2) the gaps beside the best.
+The search: (1) without corrections, increase the bones by a factor of GROWTH until the bound holds, then bisect; (2)
+try fewer bones with as many corrections as the best size so far allows, and truncate the unneeded ones. A bound on the
+shading is met by the fewest corrections of normals in every try. For a size: (1) a geometric series of bones, each with
+as many corrections as the size allows; (2) the numbers between the best and its neighbours.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ def _measure_sizes(model: SkinnedModel, size_of: Callable[[SkinnedModel], int]) 
 
 
 def _doubled(track: BoneTrack) -> BoneTrack:
-    """Twice the bones; the second half turned, so that no packer finds the same bytes again."""
-    turn = rotation_from_axis_angle(np.array([1.0, 2.0, 3.0]), 0.1)
-    turned = np.einsum("ij,fbjk->fbik", turn, track.transforms).astype(np.float32)
+    """Twice the bones; the second half rotated, so that no compressor finds repeated bytes."""
+    rotation = rotation_from_axis_angle(np.array([1.0, 2.0, 3.0]), 0.1)
+    rotated = np.einsum("ij,fbjk->fbik", rotation, track.transforms).astype(np.float32)
     names = distinct_names((*track.names, *track.names))
-    return BoneTrack(np.concatenate([track.transforms, turned], axis=1), track.bone_type, names)
+    return BoneTrack(np.concatenate([track.transforms, rotated], axis=1), track.bone_type, names)
 
 
 class _Search:
@@ -176,7 +176,7 @@ class _Search:
             return budget.excess(new) < budget.excess(old)
         return new.bytes < old.bytes if budget.bounds_error else new.error_percent < old.error_percent
 
-    # -- an error is given ---------------------------------------------------------------------------------------
+    # -- an error is bounded ---------------------------------------------------------------------------------------
     def within_error(self) -> None:
         plain = self._fewest_bones()
         limit = float(plain.bytes) if self.budget.close_enough(plain) else np.inf
@@ -194,7 +194,7 @@ class _Search:
             self.attempt(plain.bones, self.sequence.n_frames)  # as many corrections as frames are exact
 
     def _fewest_bones(self) -> Try:
-        """Without corrections: climb until the error holds, then halve the interval."""
+        """Without corrections: increase until the error bound holds, then bisect."""
         low, bones, most = 0, min(self.options.bones or 8, self.most_bones), self.most_bones
         tried = self.attempt(bones, 0)
         while not self.budget.close_enough(tried) and bones < most and not self.out_of_time:
@@ -233,7 +233,7 @@ class _Search:
     def _enough_ranks(self) -> int:
         return max(1, min(self.sequence.n_frames // 2, 32))
 
-    # -- a size is given -----------------------------------------------------------------------------------------
+    # -- the size is bounded -----------------------------------------------------------------------------------------
     def within_size(self) -> None:
         limit = float(self.budget.max_bytes or 0)
         self.attempt(min(8, self.most_bones), 0)
@@ -286,6 +286,6 @@ def fit_to_budget(
         search.within_error()
     else:
         search.within_size()
-    assert search.best is not None  # every way begins with a try
+    assert search.best is not None  # both searches start with a fit
     fit, best = search.best
     return BudgetFit(fit, budget.excess(best) <= 1, tuple(search.tries))

@@ -94,7 +94,7 @@ def compare_models(
 
 
 def _choose_poses(distances: PoseDistances, name: str, count: int, named: tuple[int, ...]) -> tuple[Int32, Int32]:
-    """Frames that show distinct poses, and those of them to train with."""
+    """Frames that show distinct poses, and the training poses among them."""
     distinct = distinct_poses(distances, keep=named)
     if not named:
         return distinct, choose_training_poses(distances, distinct, count, name)
@@ -132,7 +132,7 @@ def _compete(
 
 
 def _measure(bones: ComparisonBones, model: Character, poses: Int32, distinct: Int32, threads: int) -> PoseMeasures:
-    """Errors of a model in some poses; frames are numbered as in the input."""
+    """Errors of a model in some poses; frame numbers are those of the input."""
     sequence, transforms = bones.sequence, bones.transforms.values[poses]
 
     def approximate(start: int, stop: int) -> Float32:
@@ -170,17 +170,18 @@ def _notes(sequence: MeshSequence, bones: ComparisonBones, distinct: Int32) -> t
     repeated = sequence.n_frames - len(distinct)
     if repeated:
         frames = "frame repeats a pose" if repeated == 1 else "frames repeat poses"
-        notes.append(f"{repeated} of {sequence.n_frames} {frames} and took no part")
+        notes.append(f"{repeated} of {sequence.n_frames} {frames} and were not used")
     known, n_poses = 3 * (len(bones.training) - 1), len(bones.training)
     if bones.n_bones - 1 > known:
         notes.append(
             f"{bones.n_bones} bones are more than {n_poses} training poses can tell apart (a vertex has "
-            f"{known} numbers beside its first pose): train with more poses, or ask for {known + 1} bones or fewer"
+            f"{known} numbers in addition to its first pose): train with more poses, or set {known + 1} bones or fewer"
         )
     return tuple(notes)
 
 
-# The skeleton that all models of a comparison share: found in the training poses alone, then in the poses unseen.
+# The skeleton that all models of a comparison share: recovered from the training poses alone, then fitted to the
+# others.
 #
 # In unseen poses its joints are fitted with the linear blend skin of the training poses, starting from the most similar
 # training pose, rigidly aligned. No weight of any model depends on these poses.
@@ -209,9 +210,11 @@ def bones_for_comparison(
     sequence: MeshSequence, training: Int32, options: CompareOptions, progress: Progress | None = None
 ) -> ComparisonBones:
     """Bones of an articulated skeleton for every frame of the sequence, learned from the frames in `training`."""
-    asked = RigOptions(bones=options.bones, influences=options.influences, seed=options.seed, threads=options.threads)
-    fit = rig_sequence(sequence.take_frames(training), options=asked, progress=progress)
-    sequence = sequence.with_parts(rest=fit.model.rest)  # at the size that plays
+    requested = RigOptions(
+        bones=options.bones, influences=options.influences, seed=options.seed, threads=options.threads
+    )
+    fit = rig_sequence(sequence.take_frames(training), options=requested, progress=progress)
+    sequence = sequence.with_parts(rest=fit.model.rest)  # scaled to the size of the frames
     report_progress(progress, "bones", 0.0)
     vertices, welded_of_vertex = weld_vertices(sequence)
     problem = pose_problem(sequence, vertices, training)
@@ -243,5 +246,5 @@ def _first_guess(distances: PoseDistances, trained: Float64, training: Int32, un
     out = np.empty((len(unseen), *trained.shape[1:]))
     for i, frame in enumerate(unseen):
         likest = int(distances.between(int(frame))[training].argmin())
-        out[i] = distances.turn(int(frame), int(training[likest])) @ trained[likest]
+        out[i] = distances.aligning_rotation(int(frame), int(training[likest])) @ trained[likest]
     return out

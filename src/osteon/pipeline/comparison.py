@@ -25,8 +25,8 @@ from osteon.pipeline.options import CompareOptions
 
 # The pose of every frame of the input, and the position of the body in it.
 #
-# Frames that repeat a pose are not part of a comparison. Its models still play them, with the bones of the repeated
-# pose and the rigid motion from that pose to the frame.
+# Frames that repeat a pose are not part of a comparison. The result includes them nevertheless, with the bones of the
+# repeated pose and the rigid motion from that pose to the frame.
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def place_frames(sequence: MeshSequence, distances: PoseDistances, distinct: Int
     for frame in np.setdiff1d(np.arange(sequence.n_frames), distinct):
         poses[frame] = distances.between(int(frame))[distinct].argmin()
         shown = int(distinct[poses[frame]])
-        motions[frame, :, :3] = distances.turn(int(frame), shown)
+        motions[frame, :, :3] = distances.aligning_rotation(int(frame), shown)
         motions[frame, :, 3] = centers[frame] - motions[frame, :, :3] @ centers[shown]
     return FramePlaces(sequence.clips, poses, motions)
 
@@ -95,7 +95,7 @@ class PoseMeasures:
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """Storage and time of a model, besides rest pose and bones, which all share."""
+    """Storage and time of a model, without the rest pose and bones, which all models share."""
 
     slots: int  # bones per vertex
     floats: int
@@ -163,7 +163,7 @@ class Comparison:
 
     @property
     def baseline(self) -> ModelResult | None:
-        """The linear blend skin, if it takes part."""
+        """The result of the linear blend skin, if it was compared."""
         return next((result for result in self.results if result.word == BASELINE), None)
 
     def ranked(self) -> tuple[ModelResult, ...]:

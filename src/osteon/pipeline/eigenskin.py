@@ -36,20 +36,20 @@ from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io.poses.pose_set import PoseSet
 from osteon.io.skeletons.rig import printable_names
 
-# Meshes in poses of a stick skeleton as poses of a rig: joints match by name, vertices by position.
+# Conversion of meshes in poses of a stick skeleton to poses of a rig: joints match by name, vertices by position.
 #
-# A turn of joint j is told in the axes of the rest pose, against what j hangs on, and so it is for the rig's own joint
-# of that name (`deform/pose_skeleton.py`). Joints that the rig has besides, such as helpers, go along.
+# The rotation of joint j is relative to its parent, in the axes of the rest pose, so it also applies to the rig's joint
+# of that name (`deform/pose_skeleton.py`). Other joints of the rig, such as helpers, follow their parents.
 #
-# A rig may hold a vertex several times, where its texture has a seam; each goes with the vertex of the poses that rests
-# in its place.
+# A rig may repeat a vertex at a seam of its texture; each copy corresponds to the vertex of the poses at the same
+# place.
 
 #: Parts of the diagonal by which vertices, and joints, of rig and poses may be apart at rest.
 SAME_VERTEX, SAME_JOINT = 1e-4, 1e-2
 
 
 def poses_of_rig(character: Character, poses: PoseSet, chosen: Sequence[int] | Int32) -> KnownPoses:
-    """Some of the poses, with the character's bones."""
+    """The chosen poses, as poses of the character's bones."""
     skeleton = character.skeleton
     if skeleton is None or not len(skeleton.names):
         raise GeometryError(
@@ -57,17 +57,17 @@ def poses_of_rig(character: Character, poses: PoseSet, chosen: Sequence[int] | I
         )
     some = poses.take(chosen)
     joints = _joints(skeleton, some, character.mesh)
-    turns = np.tile(np.eye(3), (some.n_poses, len(skeleton.names), 1, 1))
+    rotations = np.tile(np.eye(3), (some.n_poses, len(skeleton.names), 1, 1))
     hinges = np.zeros((len(skeleton.names), 3))
     for theirs, ours in joints.items():
-        turns[:, ours], hinges[ours] = some.turns[:, theirs], some.hinges[theirs]
-    transforms = transforms_of_joint_rotations(skeleton, turns, some.shifts)
+        rotations[:, ours], hinges[ours] = some.turns[:, theirs], some.hinges[theirs]
+    transforms = transforms_of_joint_rotations(skeleton, rotations, some.shifts)
     vertices = _vertices(character.mesh, some.mesh)
     return KnownPoses(np.ascontiguousarray(some.frames[:, vertices]), transforms, some.names, hinges)
 
 
 def _joints(skeleton: Skeleton, poses: PoseSet, mesh: Mesh) -> dict[int, int]:
-    """The rig's joint of each joint of the poses that it has; refuses poses that turn others, or stand elsewhere."""
+    """The rig's joint of each joint of the poses; refuses poses that rotate others, or have joints elsewhere."""
     number = {name: j for j, name in enumerate(printable_names(skeleton.names))}
     places = skeleton.world_from_joint[..., 3].astype(np.float64)
     found = {j: number[name] for j, name in enumerate(poses.skeleton.names) if name in number}
@@ -76,12 +76,12 @@ def _joints(skeleton: Skeleton, poses: PoseSet, mesh: Mesh) -> dict[int, int]:
         name = poses.skeleton.names[j]
         if j not in found:
             known = ", ".join(list(number)[:12])
-            raise GeometryError(f"poses: turn joint '{name}', which '{mesh.name}' does not have; it has {known}")
+            raise GeometryError(f"poses: they rotate joint '{name}', which '{mesh.name}' does not have; it has {known}")
         away = float(np.linalg.norm(places[found[j]] - poses.skeleton.joints[j])) / mesh.diagonal
         if away > SAME_JOINT:
             raise GeometryError(
                 f"poses: joint '{name}' rests {100 * away:.0f} % of the diagonal away from that of '{mesh.name}'; "
-                "give the rig that the poses were made with"
+                "use the rig that the poses were made with"
             )
     return found
 
@@ -112,7 +112,7 @@ POSES_A_SECOND = 4.0
 class LearnedSkin:
     """A character with displacements fitted to poses."""
 
-    model: SkinnedModel  # plays the clips of its rig, or the poses
+    model: SkinnedModel  # with the clips of its rig, or the poses
     fit: EigenSkinFit
     training: PoseErrors
     validation: PoseErrors | None  # None without validation poses
@@ -155,7 +155,7 @@ def learn_eigenskin(
     )
     learned, judged = poses.of_kind("train", "pair"), poses.of_kind("validate")
     if not len(learned):
-        raise GeometryError(f"'{poses.mesh.name}': all poses are kept to judge by; none is left to learn from")
+        raise GeometryError(f"'{poses.mesh.name}': all poses are for validation; none is left for training")
     with single_threaded_blas():
         with watch.stage("poses"):
             training = poses_of_rig(character, poses, learned)
@@ -177,7 +177,7 @@ def learn_eigenskin(
                 if validation is None
                 else measure_poses(skins, validation, fit.displacement, threads=options.threads)
             )
-    animation = _played(rig, character, training, validation)
+    animation = _animation_of(rig, character, training, validation)
     notes = _notes(rig, fit, options)
     seconds = watch.seconds | {"total": sum(watch.seconds.values())}
     return LearnedSkin(SkinnedModel(character, animation), fit, seen, unseen, seconds, options, notes)
@@ -210,7 +210,9 @@ def _still(names: Sequence[str]) -> Animation:
     return Animation(BoneTrack(transforms, "rigid", tuple(names)), (Clip("rest", 0, 1, POSES_A_SECOND),))
 
 
-def _played(rig: SkinnedModel, character: Character, training: KnownPoses, validation: KnownPoses | None) -> Animation:
+def _animation_of(
+    rig: SkinnedModel, character: Character, training: KnownPoses, validation: KnownPoses | None
+) -> Animation:
     """The clips of the rig; for a rig without animation the poses, those for validation as a separate clip."""
     stored = character.displacement("corrections")
     if rig.n_frames > 1 or stored is not None:
@@ -228,24 +230,24 @@ def _notes(rig: SkinnedModel, fit: EigenSkinFit, options: EigenSkinOptions) -> t
     """Notes for the user."""
     notes = []
     if rig.rank:
-        notes.append(f"the rig's {rig.rank} morph targets or corrections stay, and play on top")
-    if fit.left_out:
-        more = f", '{fit.left_out[0]}' first," if len(fit.left_out) > 1 else f" ('{fit.left_out[0]}')"
-        notes.append(f"{len(fit.left_out)} poses{more} move several joints, which the paper has no use for; left out")
+        notes.append(f"the rig's {rig.rank} morph targets or corrections are kept and added")
+    if fit.omitted:
+        more = f", '{fit.omitted[0]}' first," if len(fit.omitted) > 1 else f" ('{fit.omitted[0]}')"
+        notes.append(f"{len(fit.omitted)} poses{more} move several joints, which the paper does not use; omitted")
     if fit.observed.bounded:
         notes.append(
             f"{fit.observed.bounded} blends nearly collapse (singular values down to {fit.observed.flattest:.2g}); "
-            "displacements there are bounded, and some poses are not met"
+            "displacements there are bounded, and some poses are not reproduced"
         )
     return tuple(notes)
 
 
-# How much of what a skin misses EigenSkin puts right, pose by pose, and how much its columns could at best.
+# The share of the skin's error that EigenSkin removes in each pose, and the most that its columns could remove.
 #
 #     removed = 1 - rms / rms of the skin alone
 #     limit:    the same with the coefficients that are best for each pose, instead of those that follow its joints
 #
-# RMS is over the vertices of the surface, those that no triangle has left out. Shading is the angle between the normals
+# RMS is over the vertices of the surface, those that belong to a triangle. Shading is the angle between the normals
 # that players show (`deform/normals.py`) and those of the pose, mean and 95th percentile over normals.
 
 
@@ -265,7 +267,7 @@ class PoseErrors:
 
     @property
     def removed(self) -> Float64:
-        """(p,) the share of the skin's error that is gone; 0 where it has none."""
+        """(p,) the share of the skin's error that is removed; 0 where it has none."""
         return _share(self.skin, self.corrected)
 
     @property
@@ -298,8 +300,8 @@ def measure_poses(
     plain, corrected = (replace(skin, displacements=()) for skin in skins)
     surface = np.unique(plain.mesh.faces).astype(np.int64)
     rest = plain.mesh.rest.astype(np.float64)[None]
-    played = Animation(BoneTrack(poses.transforms.astype(np.float32), bone_type_of(poses.transforms)))
-    moved_by = [ColumnMotion(displacement.by_vertex(), displacement.position_coefficients(played))]
+    animation = Animation(BoneTrack(poses.transforms.astype(np.float32), bone_type_of(poses.transforms)))
+    moved_by = [ColumnMotion(displacement.by_vertex(), displacement.position_coefficients(animation))]
     before = pose_points(plain.deformer, rest, poses.transforms, threads=threads)
     after = pose_points(corrected.deformer, rest, poses.transforms, threads=threads, moved_by=moved_by)
     own = pose_points(corrected.deformer, rest, poses.transforms, threads=threads)
@@ -308,11 +310,11 @@ def measure_poses(
         for p in range(len(poses.names))
     ]
     errors = [_rms(poses.frames - shown.astype(np.float64), surface) for shown in (before, after)]
-    shading = _shading((plain, replace(corrected, displacements=(displacement,))), poses, played)
+    shading = _shading((plain, replace(corrected, displacements=(displacement,))), poses, animation)
     return PoseErrors(poses.names, errors[0], errors[1], np.array(best), plain.mesh.diagonal, *shading)
 
 
-def _shading(skins: tuple[Character, Character], poses: KnownPoses, played: Animation) -> tuple[Float64, Float64]:
+def _shading(skins: tuple[Character, Character], poses: KnownPoses, animation: Animation) -> tuple[Float64, Float64]:
     """(p,2) mean and 95th percentile of each skin, degrees."""
     mesh = skins[0].mesh
     if not len(mesh.faces):
@@ -320,9 +322,9 @@ def _shading(skins: tuple[Character, Character], poses: KnownPoses, played: Anim
     rest, wanted, place = rest_normals(mesh), PoseNormals.of(mesh), mesh.vertex_of_normal
     found = np.empty((2, len(poses.names), 2))
     for i, skin in enumerate(skins):
-        turned = [_turned(one, played) for one in skin.displacements if one.normal_basis is not None]
+        moved = [_normal_columns(one, animation) for one in skin.displacements if one.normal_basis is not None]
         for p, (frame, bones) in enumerate(zip(poses.frames, poses.transforms, strict=True)):
-            normals = rest + sum((q[p] @ columns).reshape(rest.shape) for q, columns in turned)
+            normals = rest + sum((q[p] @ columns).reshape(rest.shape) for q, columns in moved)
             linear = blends_of(skin.deformer, bones)[..., :3][place]
             shown, true = unit_vectors(np.einsum("nij,nj->ni", linear, normals)), wanted.at(frame)
             angles = angles_between(shown.astype(np.float64), true)[true.any(axis=1)]
@@ -330,16 +332,16 @@ def _shading(skins: tuple[Character, Character], poses: KnownPoses, played: Anim
     return found[0], found[1]
 
 
-def _turned(displacement: Displacement, played: Animation) -> tuple[Float64, Float64]:
+def _normal_columns(displacement: Displacement, animation: Animation) -> tuple[Float64, Float64]:
     """(p,r) coefficients of the columns that move normals, and these (r,3n)."""
     assert displacement.normal_basis is not None
     used = np.flatnonzero(displacement.normal_basis.any(axis=(1, 2)))
     columns = displacement.normal_basis[used].astype(np.float64).reshape(len(used), -1)
-    return displacement.coefficients(played)[:, used].astype(np.float64), columns
+    return displacement.coefficients(animation)[:, used].astype(np.float64), columns
 
 
 def _degrees(found: Float64) -> dict[str, float] | None:
-    """Over poses; the 95th percentile is the mean of those of the poses."""
+    """Mean over poses of the mean and of the 95th percentile."""
     return {"mean": float(found[:, 0].mean()), "p95": float(found[:, 1].mean())} if len(found) else None
 
 

@@ -1,10 +1,10 @@
 """The report of a fitted EigenSkin: quality, method, and the errors with fewer columns.
 
-| section | holds |
+| section | contents |
 | --- | --- |
-| quality | errors on poses learned from and on others, columns per vertex, size |
-| method  | options, joints and pairs with support, columns, radius and ridge, what was bounded or never moved |
-| ladder  | what is left of the poses of single joints by the number of eigendisplacements of each joint |
+| quality | errors on training poses and on others, columns per vertex, size |
+| method  | options, joints and pairs with support, columns, radius and ridge, bounded blends, joints that never move |
+| ladder  | the residual in poses of single joints, by the number of eigendisplacements of each joint |
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
         "method": {
             "kind": found.kind,
             "deformer": model.deformer.kind,
-            # The paper has no pairs of joints, and its own support.
+            # The paper has no pairs of joints, and another support.
             "options": asdict(options)
             | {"per_pair": 0 if options.preset == "paper" else options.per_pair, "support": options.threshold},
             "joints": [row for row in _drivers(learned) if len(row["joints"]) == 1],
@@ -69,7 +69,7 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
 def ladder_of(learned: LearnedSkin) -> list[dict[str, Any]]:
     """Relative training error of the poses of single joints, without any limit, by columns per joint and axis.
 
-    It ends where another column would be rounding.
+    It ends where a further column would only fit rounding.
     """
     alone = [basis for basis in learned.fit.bases if not basis.is_pair]
     most = max((-(-len(basis.singular) // basis.n_axes) for basis in alone), default=0)

@@ -1,15 +1,15 @@
 """Levels of a skinned, animated model: bones and blends searched, meshes simplified, levels chosen and measured.
 
-A level has one tolerance, an RMS distance. Whatever is requested sets it: an error or a size on the screen directly,
-bones or triangles by what they cost. Everything else is then as coarse as it allows, the cheapest first:
+A level has one tolerance, an RMS distance. The request sets it: an error or a size on the screen directly,
+bones or triangles by the error that they cause. Everything else is then as coarse as it allows:
 
     requested              mesh at most      bones and blends at most
     error e, size 1 / e    e / 2             sqrt(e^2 - mesh^2)
     bones, of RMS e        e                 these bones, blends of RMS e alone
     triangles, of RMS e    these triangles   e
 
-Unless triangles are requested, meshes are cut in steps of a third without being fitted, which is quick; those that are
-chosen are cut again and fitted. No level has more of anything than the one before it.
+Unless triangles are requested, meshes are simplified in steps of a third without being fitted, which is quick; chosen
+ones are simplified again and fitted. No level has more of anything than the one before it.
 
 Notes. Soldier, 11,376 triangles, one thread: a level that is fitted takes 3 to 6 s, one that is not 0.3 s.
 """
@@ -37,11 +37,11 @@ from osteon.lod.search.level_errors import SkinErrors, skin_errors
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.pipeline.level_measures import SkinMeasure, measure_level_skin, measure_models
 
-#: Meshes that are offered have this part of the triangles of the one before, so many times, while there are these left.
+#: Candidate meshes: fraction of the previous one's triangles, number of meshes, and least number of triangles to go on.
 STEP, STEPS, FEWEST = 2**-0.5, 14, 32
-#: Poses in which a mesh that is only offered is measured.
+#: Poses in which a candidate mesh is measured.
 MEASURED = 12
-#: Part of a tolerance that a mesh may take: an outline that is off is seen before a motion that is.
+#: Part of a tolerance that a mesh may use: an error of the outline is more visible than one of the motion.
 MESH_PART = 0.5
 DEFAULT_OPTIONS = LodOptions()
 
@@ -68,35 +68,39 @@ class LevelsFit:
 def fit_levels(
     model: SkinnedModel, *, options: LodOptions = DEFAULT_OPTIONS, progress: Progress | None = None
 ) -> LevelsFit:
-    """All levels of a model; it comes back with its slots sorted, otherwise as it is."""
+    """All levels of a model; the returned model has its slots sorted and is otherwise unchanged."""
     watch, moving = Stopwatch(), model.n_frames > 1
     check_used(options, listed=options.is_list, moving=moving)
     if not len(model.faces):
-        raise GeometryError(f"'{model.name}' has no triangles, so that there is nothing to show")
+        raise GeometryError(f"'{model.name}' has no triangles, so it cannot be shown")
     found = fit_progressive(model, form=options.form, progress=progress)
     watch.seconds |= {report.stage: report.seconds for report in found.reports}
     model = SkinnedModel(with_slots(model.character, found.skin.blends.skin), model.animation)
     with watch.stage("errors"):
         errors = skin_errors(model, found.skin)
     with watch.stage("meshes"):
-        asked = _asked_meshes(model, options, progress)
-        offered = tuple(map(MeshOffer.of, asked)) if asked else _offer_meshes(model, options, progress)
+        requested = _requested_meshes(model, options, progress)
+        offered = tuple(map(MeshOffer.of, requested)) if requested else _candidate_meshes(model, options, progress)
         chosen = _Choice(model, options, errors, offered, moving).all()
         used = sorted({level.mesh for level in chosen} - {0})
-        meshes = tuple(asked[n - 1] for n in used) if asked else _fitted(model, [offered[n - 1] for n in used], options)
+        meshes = (
+            tuple(requested[n - 1] for n in used)
+            if requested
+            else _fitted(model, [offered[n - 1] for n in used], options)
+        )
     with watch.stage("blends of meshes"):
         coarse = tuple(map(_coarse, meshes))
     with watch.stage("measure"):
         levels = ModelLevels(model, found.skin, tuple(_numbered(level, used, meshes) for level in chosen), coarse)
         levels = _measured(levels, meshes, options, progress)
-    reached = all(mesh.reached for mesh in asked)
+    reached = all(mesh.reached for mesh in requested)
     notes = _notes(levels, meshes, reached, moving)
     return LevelsFit(levels, errors, meshes, offered, reached, notes, watch.seconds, options)
 
 
 @dataclass(frozen=True, slots=True)
 class MeshOffer:
-    """A mesh that a level may have."""
+    """A candidate mesh of a level."""
 
     triangles: int
     rms: float  # in units of the model
@@ -106,8 +110,8 @@ class MeshOffer:
         return MeshOffer(level.n_triangles, level.error.rms)
 
 
-def _asked_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshLevel, ...]:
-    """Meshes with as many triangles as was requested; none if that was not."""
+def _requested_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshLevel, ...]:
+    """Meshes with the requested numbers of triangles; none if no numbers are requested."""
     whole = len(model.faces)
     counts = [count for count in options.counts(whole) if count < whole] if options.by == "triangles" else []
     if not counts:
@@ -116,8 +120,8 @@ def _asked_meshes(model: SkinnedModel, options: LodOptions, progress: Progress |
     return simplify_model(model, triangles=counts, options=fit, progress=progress).levels
 
 
-def _offer_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshOffer, ...]:
-    """Meshes of all sizes, from fine to coarse, not fitted; none where the mesh is kept."""
+def _candidate_meshes(model: SkinnedModel, options: LodOptions, progress: Progress | None) -> tuple[MeshOffer, ...]:
+    """Candidate meshes from fine to coarse, not fitted; none if the mesh is kept."""
     whole = len(model.faces)
     sizes = [round(whole * STEP**i) for i in range(1, STEPS + 1)]
     counts = [count for count in sizes if FEWEST <= count < whole]
@@ -147,7 +151,7 @@ def _numbered(level: Level, used: Sequence[int], meshes: Sequence[MeshLevel]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """Which bones, blends and meshes make the levels."""
+    """The choice of bones, blends and meshes for the levels."""
 
     model: SkinnedModel
     options: LodOptions
@@ -156,11 +160,11 @@ class _Choice:
     moving: bool
 
     def all(self) -> list[Level]:
-        """From the model itself to the coarsest; meshes are numbered as they were cut."""
+        """From the model itself to the coarsest; mesh numbers are those of the candidates."""
         levels = [Level(self.errors.n_bones, self.errors.n_blends, 0, len(self.model.faces))]
-        asked = {"bones": self._by_bones, "triangles": self._by_triangles}.get(self.options.by, self._by_error)
+        requested = {"bones": self._by_bones, "triangles": self._by_triangles}.get(self.options.by, self._by_error)
         for number in range(self.options.n_coarser):
-            levels.append(asked(number, levels[-1]))
+            levels.append(requested(number, levels[-1]))
         return levels
 
     def _mesh_rms(self, mesh: int) -> float:
@@ -197,8 +201,8 @@ class _Choice:
         count, whole = self.options.counts(len(self.model.faces))[number], len(self.model.faces)
         if count >= whole:
             return before
-        asked = [c for c in self.options.counts(whole) if c < whole]
-        mesh = asked.index(count) + 1
+        requested = [c for c in self.options.counts(whole) if c < whole]
+        mesh = requested.index(count) + 1
         if before.triangles == self.offered[mesh - 1].triangles:
             return before
         return self._level(*self._skin_within(self._mesh_rms(mesh), before), mesh)
@@ -213,7 +217,7 @@ def _coarse(level: MeshLevel) -> CoarseMesh:
 def _measured(
     levels: ModelLevels, meshes: Sequence[MeshLevel], options: LodOptions, progress: Progress | None
 ) -> ModelLevels:
-    """The levels with what each of them costs."""
+    """The levels with their errors."""
     found: list[Level] = []
     for level in levels.levels:
         report_progress(progress, "measure", len(found) / len(levels.levels))
@@ -246,16 +250,16 @@ def _notes(levels: ModelLevels, meshes: Sequence[MeshLevel], reached: bool, movi
     """Notes for the user."""
     notes = []
     if not moving:
-        notes.append("the model has one frame, which tells nothing of its bones: levels differ in their mesh only")
+        notes.append("the model has one frame, so the effect of its bones is unknown: levels differ in their mesh only")
     for number, (one, other) in enumerate(pairwise(levels.levels), 1):
         if _equal(one, other):
-            notes.append(f"level {number} is as the one before: nothing more can be left out within its error")
+            notes.append(f"level {number} equals the previous one: nothing more can be removed within its error")
     if not reached:
         least = min(mesh.n_triangles for mesh in meshes)
         notes.append(f"borders, seams and shells allow no fewer than {least:,} triangles")
     gone = max((mesh.shells_gone for mesh in meshes), default=0)
     if gone:
-        notes.append(f"the coarsest mesh leaves {gone} small parts out")
+        notes.append(f"the coarsest mesh omits {gone} small parts")
     return tuple(notes)
 
 
@@ -263,22 +267,22 @@ def _equal(one: Level, other: Level) -> bool:
     return (one.bones, one.blends, one.mesh) == (other.bones, other.blends, other.mesh)
 
 
-# Levels as models of their own: which one a number means, how far it is from its source, how large its file is.
+# Single levels as separate models: the level of a number, its distance from the source, and the size of its file.
 
 
 @dataclass(frozen=True, slots=True)
 class BakedLevel:
-    """A level alone."""
+    """A single level as a model, with its errors."""
 
     level: Level
     model: SkinnedModel
     error_percent: float  # E of bones and blends, in percent of the motion
-    rms_percent: float  # root mean square distance in the worst clip, of the body's size; that of the mesh besides
+    rms_percent: float  # root mean square distance in the worst clip, of the body's size; including that of the mesh
     worst_percent: float
 
 
 def bake_found(found: LevelsFit, level: Level) -> BakedLevel:
-    """A level alone, measured against the model: one order of bones must do for all clips, and blends share a rest."""
+    """A single level, measured against the model, with one order of bones for all clips and a shared rest pose."""
     levels = found.levels
     baked, source = levels.baked(level), levels.mesh_model(level.mesh)
     skin, size = measure_models(source, baked), levels.model.diagonal or 1.0
@@ -288,13 +292,13 @@ def bake_found(found: LevelsFit, level: Level) -> BakedLevel:
 
 
 def level_at(found: LevelsFit, share: float) -> Level:
-    """The level that costs a part 0 … 1 of what bones and blends cost at most, on the model's own mesh."""
+    """The level whose error is a fraction 0 … 1 of the largest one of bones and blends, on the model's own mesh."""
     point = found.errors.curve_of_all().at(share)
     return Level(round(point.bones), round(point.blends), 0, len(found.levels.model.faces))
 
 
 def stored_fit(levels: ModelLevels, options: LodOptions) -> LevelsFit:
-    """Levels that were read from a file, as if they had just been found."""
+    """Levels that were read from a file, as a result of `fit_levels`."""
     return LevelsFit(levels, skin_errors(levels.model, levels.skin), (), (), True, (), {}, options)
 
 

@@ -16,7 +16,7 @@ from osteon.io.engines import EngineName, engine_of
 
 
 def _parse_poses(text: str) -> str:
-    """Frame numbers with commas, as they are; refuses other text."""
+    """Check that a text is a list of frame numbers with commas; returns it unchanged."""
     _numbers(text)
     return text
 
@@ -31,7 +31,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """Which models are compared, and the poses that they are fitted to."""
+    """Options of comparing models: the models, and the poses that they are fitted to."""
 
     models: str = option(
         "",
@@ -93,7 +93,7 @@ RigForm = Literal["articulated", "free"]
 
 @dataclass(frozen=True, slots=True)
 class RigOptions:
-    """How a skeleton is recovered from a sequence."""
+    """Options of recovering a skeleton from a sequence."""
 
     form: RigForm = option(
         "articulated",
@@ -227,10 +227,10 @@ class Budget:
 
 
 def options_for(options: SkinOptions, name: EngineName, *, has_bone_type: bool, has_rig: bool = False) -> SkinOptions:
-    """The options with the best bones that the engine plays, or those of the paper, unless the user chose them.
+    """The options with the best bones that the engine supports, or those of the paper, unless the user chose them.
 
     Bones of a rig are chosen when it is read. A named engine refuses more influences than it reads; bones that it does
-    not play are never refused.
+    not support are never refused.
     """
     engine = engine_of(name)
     if name != "any" and options.influences > engine.influences:

@@ -1,9 +1,9 @@
 """Poses of a stick skeleton applied to a skinned model.
 
-The sticks are those of the model's joints (`sticks_of_model`), so every file of poses serves. Joint j of the model
+The sticks are those of the model's joints (`sticks_of_model`), so any file of poses applies. Joint j of the model
 gets the rotation of the bones to its children and the position of their common end. A joint that is not in the sticks,
-such as a helper in the place of its parent, follows its nearest ancestor that is. Joints without such an ancestor (a
-handle on the ground, a loose joint) follow the root.
+such as a helper at the position of its parent, follows its nearest ancestor in the sticks. Joints without such an
+ancestor (a handle on the ground, a loose joint) follow the root.
 
 Rigs whose animation has another scale than their rest pose (centimetres in a scene of metres) keep it: a pose in which
 all bones are longer by one factor scales the whole body.
@@ -65,9 +65,10 @@ class ModelSticks:
 def pose_model(
     model: SkinnedModel, track: PoseTrack, *, turns: Turns = "passed-on", sticks: ModelSticks | None = None
 ) -> SkinnedModel:
-    """The same character with poses of its sticks for its animation; displacements of other frames are left out.
+    """The same character animated by poses of its sticks, without displacements that have stored coefficients.
 
-    Those that follow the bones stay. `turns` tells how a bone turns about itself where a pose only places joints.
+    Displacements that follow the bones stay. `turns` selects how a bone rotates about itself if a pose only places
+    joints.
     """
     _refuse_other_means(track)
     transforms = (sticks or sticks_for(model)).transforms(track, turns)
@@ -82,7 +83,7 @@ def sticks_for(model: SkinnedModel, path: str | Path | None = None) -> ModelStic
     """The sticks by which a model is posed; `path` is the file that messages name."""
     source = Path(model.name if path is None else path)
     sticks, skeleton = sticks_of_model(model, source), model.skeleton
-    assert skeleton is not None  # otherwise there are no sticks
+    assert skeleton is not None  # a model without skeleton has no sticks
     if len(skeleton.names) != model.n_bones:
         raise GeometryError(f"{source}: has {len(skeleton.names)} joints for {model.n_bones} bones; rig it anew")
     names, parents = printable_names(skeleton.names), skeleton.parents.tolist()
@@ -107,7 +108,7 @@ def _carrier(far: str, joint_of: dict[str, int], parents: Sequence[int]) -> int:
 
 
 def _carried(joint: int, anchor: int, carriers: list[int], sticks: StickSkeleton) -> tuple[int, ...]:
-    """The bones that a joint carries, or else those that begin where it is, or else the one that ends there."""
+    """The bones that a joint carries, or else those that begin at its position, or else the one that ends there."""
     mine = [b for b, carrier in enumerate(carriers) if carrier == joint]
     mine = mine or np.flatnonzero(sticks.tree.head == anchor).tolist()
     return tuple(mine or sticks.bones_at(anchor).tolist())
@@ -120,7 +121,7 @@ def _common(rotations: Float64) -> Float64:
 
 
 def _refuse_other_means(track: PoseTrack) -> None:
-    """Refuse what a skin of bones cannot do."""
+    """Refuse operations that a skin of bones does not support."""
     for what, found in (
         ("'twist'", track.twist is not None and track.twist.any()),
         ("'cross_scale'", track.cross_scale is not None and (track.cross_scale != 1).any()),

@@ -189,6 +189,6 @@ def _paper_clusters(sequence: MeshSequence, options: SkinOptions, progress: Prog
     clustering = cluster_triangles(sequence, options=_cluster_options(options), progress=progress)
     if clustering.n_bones == 0:
         raise OptionError(
-            f"tolerance: mean shift found no bones at {options.tolerance}; raise it, or ask for a number with --bones"
+            f"tolerance: mean shift found no bones at {options.tolerance}; raise it, or set a number with --bones"
         )
     return clustering

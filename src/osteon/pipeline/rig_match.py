@@ -201,9 +201,9 @@ def _spread(found: IntArray, choices: list[set[int]], mine: dict[int, set[int]],
     waiting = [v for v in range(len(found)) if found[v] >= 0]
     while waiting:
         v = waiting.pop()
-        beside = others.get(int(found[v]), set())
+        adjacent = others.get(int(found[v]), set())
         for w in mine.get(v, ()):
-            if found[w] < 0 and len(fitting := choices[w] & beside) == 1:
+            if found[w] < 0 and len(fitting := choices[w] & adjacent) == 1:
                 found[w] = next(iter(fitting))
                 waiting.append(w)
 
@@ -213,7 +213,7 @@ def _keeps_edges(sequence: MeshSequence, rig: SkinnedModel, found: IntArray) -> 
     return ours < LONGER_EDGES * theirs and theirs < LONGER_EDGES * ours
 
 
-# How large a body is while it plays, beside how large it stands: bones of other lengths tear it apart.
+# The size of a body in its animation relative to its rest pose: bones of other lengths tear it apart.
 
 #: Frames of each clip that are considered, spread over it.
 FRAMES = 48

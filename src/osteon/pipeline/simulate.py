@@ -28,7 +28,7 @@ from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseList, pose_list
 from osteon.io.poses.pose_set import mesh_files, pose_writer
 from osteon.io.save.atomic import atomic_file, is_temporary
 
-#: Changes with whatever changes shapes without being an option; poses of before are computed again.
+#: Changed whenever the method computes other shapes; poses with another value are computed again.
 METHOD = "osteon elastic 1"
 #: Keys of the list: its own checksum, computed with NO_SUM in its place, and those of files that are not listed poses.
 SUM, SUMS, NO_SUM = "sha256", "files", "0" * 64
@@ -36,7 +36,7 @@ SUM, SUMS, NO_SUM = "sha256", "files", "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class SimulationPlan:
-    """What is computed, and how it is written."""
+    """The poses to compute, and the format of their files."""
 
     poses: Sequence[PlannedPose]
     limits: tuple[JointLimit, ...] = ()  # of joints that were swept
@@ -47,11 +47,11 @@ class SimulationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a folder holds now."""
+    """Contents of the folder after a run."""
 
     folder: Path
     poses: tuple[ListedPose, ...]
-    computed: int  # the others were there
+    computed: int  # by this run; the others existed
 
     @property
     def worst_imbalance(self) -> float:
@@ -64,7 +64,7 @@ class Simulation:
 
     @property
     def inverted(self) -> dict[str, int]:
-        """Elements turned inside out, by pose, where there are any."""
+        """Numbers of inverted elements, by pose, for poses that have any."""
         return {pose.name: int(pose.facts["inverted"]) for pose in self.poses if pose.facts["inverted"]}
 
 
@@ -117,7 +117,7 @@ def simulate_poses(
 
 @dataclass(slots=True)
 class _Book:
-    """The folder while it fills.
+    """The folder of poses during a run.
 
     Before a file is written, its checksum is in the list. So a run that continues after a crash can tell files of the
     simulation from files that were edited by hand.
@@ -225,7 +225,7 @@ class _Book:
 
 
 def _read_list(folder: Path) -> PoseList | None:
-    """The list in a folder; None if there is none that can be read."""
+    """The list in a folder; None if it is missing or cannot be read."""
     path = folder / LIST_NAME
     try:
         return read_pose_list(path) if path.is_file() else None
@@ -273,7 +273,7 @@ def _sum_of(data: bytes) -> str:
 
 
 def _facts(posed: PosedBody) -> dict[str, Any]:
-    """How a pose came out; nothing that differs between two runs."""
+    """Facts about a computed pose; none that differ between two runs."""
     return {
         "steps": posed.newton_steps,
         "load_steps": posed.load_steps,
@@ -285,7 +285,7 @@ def _facts(posed: PosedBody) -> dict[str, Any]:
 
 
 def _body_key(body: ElasticBody, plan: SimulationPlan) -> bytes:
-    """Of all that shapes depend on, but the pose."""
+    """Hash of everything that shapes depend on, except the pose."""
     solid, skeleton = body.solid, body.skeleton
     arrays = (solid.points, solid.tets, solid.fill, solid.corners, solid.weights, skeleton.joints, skeleton.bones)
     found = hashlib.sha256(f"{METHOD} {body.material} {plan.load_steps} {skeleton.root}".encode())

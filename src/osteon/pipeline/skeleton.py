@@ -188,8 +188,8 @@ class _Recovery:
             report_progress(task.progress, "sections", min(0.9, 0.2 + 0.7 * gone), error_percent)
 
         report_progress(task.progress, "sections", 0.0)
-        asked = SectionOptions(options.bones, options.influences, options.seed, task.threads)
-        return find_sections(problem, starts, options=asked, on_round=on_round)
+        requested = SectionOptions(options.bones, options.influences, options.seed, task.threads)
+        return find_sections(problem, starts, options=requested, on_round=on_round)
 
     def _tree(self, sections: Sections) -> JointTree:
         weights = sections.influences.dense(sections.transforms.shape[1])
@@ -238,20 +238,20 @@ class _Recovery:
         start = Articulation(
             tree.parents, tree.places, np.ascontiguousarray(transforms[..., :3]), transforms[:, 0, :, 3].copy()
         )
-        asked = ArticulatedOptions(influences=options.influences, seed=options.seed, threads=task.threads)
+        requested = ArticulatedOptions(influences=options.influences, seed=options.seed, threads=task.threads)
 
         def on_round(fraction: float, error: float) -> None:
             report_progress(task.progress, "articulate", fraction, error)
 
-        fit = fit_articulated(self.problem, tree, start, influences, options=asked, on_round=on_round)
+        fit = fit_articulated(self.problem, tree, start, influences, options=requested, on_round=on_round)
         moved = self._inside(replace(tree, places=fit.articulation.joints))
         if not np.array_equal(
             moved.places, fit.articulation.joints
-        ):  # some joints left the body: refit with these fixed inside
+        ):  # some joints are outside the body: refit with these fixed inside
             left = (moved.places != fit.articulation.joints).any(axis=1)
             held = replace(moved, slack=np.where(left, 0.0, tree.slack))
             start = replace(fit.articulation, joints=moved.places)
-            short = replace(asked, rounds=AGAIN_ROUNDS, thorough=0)
+            short = replace(requested, rounds=AGAIN_ROUNDS, thorough=0)
             fit = fit_articulated(self.problem, held, start, fit.influences, options=short, on_round=on_round)
         report = FitReport(
             "articulate",
@@ -290,12 +290,12 @@ class _Recovery:
         out = []
         n_frames = self.problem.n_frames
         if n_frames < FEW_FRAMES:
-            out.append(f"{n_frames} poses say little about where bodies bend; expect joints that are missing or off")
+            out.append(f"{n_frames} poses hardly determine where bodies bend; expect missing or inaccurate joints")
         if self.n_bones == 1:
             out.append("the whole moves as one rigid body: one bone, no joint")
         if self.options.bones and self.n_bones * VERTICES_A_BONE > self.problem.n_vertices:
             out.append(
-                f"{self.n_bones} bones for {self.problem.n_vertices} vertices: several are guesses; ask for fewer"
+                f"{self.n_bones} bones for {self.problem.n_vertices} vertices: several are guesses; set fewer bones"
             )
         return tuple(out)
 

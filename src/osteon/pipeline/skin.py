@@ -39,7 +39,7 @@ from osteon.pipeline.rig import default_rig_options, fit_to_rig, limit_bones, po
 from osteon.pipeline.stages import SkinTask, Solution, Start, chosen_normals, joint_options, shade_model
 
 #: Warning for inputs without normals.
-FACETS = "the input has no normals, so players show facets, as they do of the input; --normals smooth smooths them"
+FACETS = "the input has no normals, so players show facets, as for the input; --normals smooth smooths them"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,11 +72,11 @@ def skin_sequence(
     limits: BoneLimits | None = None,
     progress: Progress | None = None,
 ) -> SkinFit:
-    """Find bones, weights and corrections that play the sequence; with a `rig`, weights for its joints.
+    """Find bones, weights and corrections that reproduce the sequence; with a `rig`, weights for its joints.
 
-    `start` is an earlier fit of the same sequence, whose bones the default preset begins with. `limits` tell which
-    joints of the rig each vertex may follow, where its file does not let it follow all. Without options the bones of
-    a rig are rigid.
+    `start` is an earlier fit of the same sequence, whose bones are the initial guess of the default preset. `limits`
+    lists the joints of the rig that each vertex may follow, if its file does not allow all. Without options the bones
+    of a rig are rigid.
     """
     if options is None:
         options = SkinOptions() if rig is None else default_rig_options(sequence, rig)
@@ -132,7 +132,7 @@ def at_play_size(sequence: MeshSequence, kept: Int32) -> tuple[MeshSequence, tup
     if scale == 1:
         return sequence, ()
     times, way = (1 / scale, "larger") if scale < 1 else (scale, "smaller")
-    note = f"the rest pose is {times:.4g} times {way} than what plays; the model's rest pose has the size that plays"
+    note = f"the rest pose is {times:.4g} times {way} than the frames; that of the model is scaled to their size"
     return sequence.with_parts(rest=scale * sequence.rest.astype(np.float64)), (note,)
 
 
@@ -192,9 +192,7 @@ def _kept_frames(sequence: MeshSequence, options: SkinOptions) -> Int32:
         return frames
     kept: Int32 = frames[(frames + 1) % options.holdout != 0]
     if len(kept) < 2 or len(kept) == len(frames):
-        raise OptionError(
-            f"holdout: every {options.holdout}th of {len(frames)} frames leaves nothing to fit or to test"
-        )
+        raise OptionError(f"holdout: every {options.holdout}th of {len(frames)} frames leaves none to fit or to test")
     return kept
 
 
@@ -202,9 +200,9 @@ def _fit_heldout(
     sequence: MeshSequence, vertices: Int32, kept: Int32, solution: Solution, options: SkinOptions
 ) -> Solution:
     """Bones and coefficients for held-out frames, with fixed weights and basis."""
-    left_out = np.setdiff1d(np.arange(sequence.n_frames, dtype=np.int32), kept)
-    nearest = np.abs(kept[None] - left_out[:, None]).argmin(axis=1)
-    problem = pose_problem(sequence, vertices, left_out, still=True)
+    held_out = np.setdiff1d(np.arange(sequence.n_frames, dtype=np.int32), kept)
+    nearest = np.abs(kept[None] - held_out[:, None]).argmin(axis=1)
+    problem = pose_problem(sequence, vertices, held_out, still=True)
     bones, weights = solution.influences.bones, solution.influences.weights
     start = problem.from_input(solution.transforms.take_frames(nearest))
     axes = axes_of_bones(solution.transforms.values) if options.bone_type == "scaled" else None
@@ -219,10 +217,10 @@ def _fit_heldout(
         state = fit_frames(problem, CorrectedSkin(skin, ColumnFit(columns.basis, q)), joint_options(options), axes)
         solved = state.skin.transforms
         coefficients = np.empty((sequence.n_frames, columns.rank))
-        coefficients[kept], coefficients[left_out] = columns.coefficients, state.columns.coefficients
+        coefficients[kept], coefficients[held_out] = columns.coefficients, state.columns.coefficients
         columns = ColumnFit(columns.basis, coefficients)
     transforms = np.empty((sequence.n_frames, *solved.shape[1:]))
-    transforms[kept], transforms[left_out] = solution.transforms.values, problem.to_input(solved).values
+    transforms[kept], transforms[held_out] = solution.transforms.values, problem.to_input(solved).values
     return replace(solution, transforms=InputTransforms(transforms), columns=columns)
 
 
@@ -272,12 +270,12 @@ def _fallback_error(sequence: MeshSequence, model: SkinnedModel, threads: int) -
 
 def _heldout_error(sequence: MeshSequence, model: SkinnedModel, kept: Int32) -> float | None:
     """E % of the held-out frames; None if they are equal, such as a single one."""
-    left_out = np.setdiff1d(np.arange(sequence.n_frames), kept)
+    held_out = np.setdiff1d(np.arange(sequence.n_frames), kept)
 
     def posed(start: int, stop: int) -> np.ndarray:
-        return np.concatenate([pose_frames(model, int(f), int(f) + 1) for f in left_out[start:stop]])
+        return np.concatenate([pose_frames(model, int(f), int(f) + 1) for f in held_out[start:stop]])
 
-    error = measure_distortion(sequence.source.take(left_out), sequence.faces, posed).error_percent
+    error = measure_distortion(sequence.source.take(held_out), sequence.faces, posed).error_percent
     return error if np.isfinite(error) else None
 
 

@@ -1,4 +1,4 @@
-"""Data that the stages of skinning pass on, and two of the stages: corrections, and shading."""
+"""Data of the stages of skinning, and two of the stages: corrections, and shading."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Solution:
         return SkinState(problem.from_input(self.transforms), self.influences.bones, self.influences.weights)
 
 
-# Corrections of a solution: together with its skin, or of the skin as it is.
+# Corrections of a solution: refined together with its skin, or for a fixed skin.
 
 #: Stiffness of flexible bones when they are refined with corrections, relative to that without.
 JOINT_STIFFNESS = 0.2
@@ -125,7 +125,7 @@ def correct_solution(task: SkinTask, solution: Solution) -> Solution:
             skin, columns = fit.skin, fit.columns
             if rank > columns.rank:
                 columns = fit_corrections(problem, skin, rank - columns.rank, fixed=columns, threads=threads)
-        else:  # one column per frame are exact; the skin has nothing left to learn from them
+        else:  # one column per frame are exact; refining the skin with them gains nothing
             skin = without_flat_blends(skin)
             columns = fit_corrections(problem, skin, rank, threads=threads)
     report = FitReport(
@@ -154,7 +154,7 @@ def correct_still_skin(task: SkinTask, solution: Solution) -> Solution:
     return replace(solution, columns=columns)
 
 
-# Shading of a solution: bones and weights that carry normals too, then the normals of the model itself.
+# Shading of a solution: bones and weights that fit normals too, then the normals of the model itself.
 
 #: Rounds with the default growth of E, and with a larger one.
 ROUNDS, MORE_ROUNDS, DEFAULT_SHADING = 10, 20, SkinOptions().shading

@@ -129,7 +129,7 @@ def _found(skeleton: StickSkeleton, joints: Float64, stop: Float64, options: Bon
     start = unit_vectors(skeleton.vectors)
     if options.turns == "least":
         return _completed(np.broadcast_to(np.eye(3), (*stop.shape, 3)), start, stop)
-    return _passed_on(skeleton, start, stop, whole_turn(skeleton.joints, joints))
+    return _passed_on(skeleton, start, stop, whole_rotation(skeleton.joints, joints))
 
 
 def _in_plane(start: Float64, stop: Float64) -> Float64:
@@ -210,9 +210,9 @@ def root_rotation(skeleton: StickSkeleton, root: int, rest: Float64, posed: Floa
         votes, weights = _votes(level, rest, posed)
         if not len(weights) or not weights.any():
             continue
-        said = 1 - np.prod(1 - weights, axis=0)
-        known += (open_share * said)[:, None, None] * _median(votes, weights)
-        open_share = open_share * (1 - said)
+        share = 1 - np.prod(1 - weights, axis=0)
+        known += (open_share * share)[:, None, None] * _median(votes, weights)
+        open_share = open_share * (1 - share)
         if open_share.max() < 1e-15:  # further pairs have no weight
             break
     known += (open_share * whole[1])[:, None, None] * whole[0]
@@ -224,21 +224,21 @@ def _least_of_all(rest: Float64, posed: Float64) -> Float64:
 
     So the order of the bones does not matter, and a bone that does not move keeps its joint unrotated.
     """
-    turns = least_rotation(np.broadcast_to(rest, posed.shape), posed, rest[-1])
+    rotations = least_rotation(np.broadcast_to(rest, posed.shape), posed, rest[-1])
     chord = np.maximum(np.linalg.norm(posed - rest, axis=2), 1e-9)
     weights = (chord.min(axis=1, keepdims=True) / chord) ** 2
-    return nearest_rotation(np.einsum("fb,fbij->fij", weights, turns))
+    return nearest_rotation(np.einsum("fb,fbij->fij", weights, rotations))
 
 
-def whole_turn(rest: Float64, posed: Float64) -> Vote:
+def whole_rotation(rest: Float64, posed: Float64) -> Vote:
     """The rotation of all joints (j,3) together to (f,j,3), with its weight; scale does not matter."""
     before, after = rest - rest.mean(axis=0), posed - posed.mean(axis=1, keepdims=True)
     before = before / np.linalg.norm(before)
     after = after / np.maximum(np.linalg.norm(after, axis=(1, 2), keepdims=True), 1e-300)
-    turn = nearest_rotation(np.einsum("fji,jk->fik", after, before))
-    off = np.linalg.norm(after - np.einsum("fik,jk->fji", turn, before), axis=(1, 2))
+    rotation = nearest_rotation(np.einsum("fji,jk->fik", after, before))
+    off = np.linalg.norm(after - np.einsum("fik,jk->fji", rotation, before), axis=(1, 2))
     spread = np.linalg.svd(before, compute_uv=False)[1]
-    return turn, _belief(off, np.full(len(posed), spread), COLLINEAR)
+    return rotation, _vote_weight(off, np.full(len(posed), spread), COLLINEAR)
 
 
 def _levels(skeleton: StickSkeleton, root: int) -> list[list[tuple[int, int]]]:
@@ -261,11 +261,11 @@ def _votes(pairs: list[tuple[int, int]], rest: Float64, posed: Float64) -> tuple
         before, spread_before, angle_before = _frame(rest[None, b], rest[None, c])
         after, spread_after, angle_after = _frame(posed[:, b], posed[:, c])
         votes.append(after @ before.swapaxes(1, 2))
-        weights.append(_belief(angle_after - angle_before, np.minimum(spread_before, spread_after), STRAIGHT))
+        weights.append(_vote_weight(angle_after - angle_before, np.minimum(spread_before, spread_after), STRAIGHT))
     return np.array(votes).reshape(-1, len(posed), 3, 3), np.array(weights).reshape(-1, len(posed))
 
 
-def _belief(off: Float64, spread: Float64, straight: float) -> Float64:
+def _vote_weight(off: Float64, spread: Float64, straight: float) -> Float64:
     """(f,) weight 0 … 1 of a rotation that directions keep except for `off` radians.
 
     An error of that size rotates a plane of that spread by off / spread. So straighter directions must be kept more

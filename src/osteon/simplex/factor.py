@@ -1,20 +1,20 @@
-"""A symmetric positive definite sparse matrix, factored once: P K P' = L D L', then solved for many right-hand sides.
+"""Factor a symmetric positive definite sparse matrix, P K P' = L D L', and solve for many right-hand sides.
 
-SciPy's SuperLU (symmetric mode, minimum degree on K + K', no pivoting) finds L; the substitution is ours. Columns of L
-that follow each other with the same pattern are a supernode and lie in memory as one dense panel, so that each row is
-fetched once for the whole supernode, and the three coordinates of a vertex go through together.
+SciPy's SuperLU (symmetric mode, minimum degree on K + K', no pivoting) computes L; the substitution is implemented
+here. Consecutive columns of L with the same pattern form a supernode, stored as one dense panel, so that each row is
+loaded once per supernode. The three coordinates of a vertex are solved together.
 
     symbol      name        what
     P           order       (m,) place of each unknown in the order of elimination
-    L           panels      dense panels, one after the other: a w x w triangle, then r rows of w numbers
+    L           panels      consecutive dense panels: a w x w triangle, then r rows of w numbers
     D^-1        inverse     (m,)
 
 Notes. Armadillo, 43,243 unknowns, three right-hand sides, best of 30 runs, one core: SuperLU's own solve 8.0 ms; plain
 columns, scattering forward and gathering back 5.2 ms; gathering both ways, which needs L twice, 7.1 ms; supernodes
-3.1 ms, and 1.1 ms more for putting the rows in order and back. Panels that may hold zeros merged next to nothing
-(30,149 supernodes instead of 30,180); a fourth column for whole vector registers took 3.4 ms. cholespy (CHOLMOD) takes
-2.7 ms. It was not taken: its wheel holds CHOLMOD's supernodal module, which is under the GPL, and its factorisation
-(0.28 s) is no faster than SuperLU's (0.22 s).
+3.1 ms, and 1.1 ms more to permute the rows and back. Relaxed supernodes, which allow explicit zeros, merged almost none
+(30,149 supernodes instead of 30,180); padding to a fourth column for full vector registers took 3.4 ms. cholespy
+(CHOLMOD) takes 2.7 ms. It is not used, as its wheel includes CHOLMOD's supernodal module, which is under the GPL, and
+its factorisation (0.28 s) is no faster than SuperLU's (0.22 s).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from osteon.core.kernels import kernel_as_met
 
 Int64 = NDArray[np.int64]
 
-#: Columns of the widest supernode; panels of this width still fit into the first cache.
+#: Largest number of columns of a supernode; panels of this width still fit into the L1 cache.
 WIDEST = 48
-#: Right-hand sides that go through together.
+#: Right-hand sides that are solved together.
 SIDES = 3
 
 
@@ -84,7 +84,7 @@ class SymmetricFactor:
         return out
 
     def substitute(self, ordered: Float64) -> None:
-        """Solve in place; (m,3) rows lie in the order of elimination."""
+        """Solve in place; the rows (m,3) are in the order of elimination."""
         _substitute(self.first, self.row_start, self.rows, self.panel_start, self.panels, self.inverse, ordered)
 
 
@@ -97,13 +97,13 @@ def _find_supernodes(start: Int32, rows: Int32, widest: int) -> Int32:
     first[0] = 0
     for j in range(1, n):
         a, b, c = start[j - 1], start[j], start[j + 1]
-        goes_on = width < widest and b - a == c - b + 1 and rows[a] == j
-        if goes_on:
+        extends = width < widest and b - a == c - b + 1 and rows[a] == j
+        if extends:
             for q in range(c - b):
                 if rows[a + 1 + q] != rows[b + q]:
-                    goes_on = False
+                    extends = False
                     break
-        if goes_on:
+        if extends:
             width += 1
         else:
             count += 1
@@ -144,7 +144,7 @@ def _pack(start: Int32, rows: Int32, values: Float64, first: Int32) -> tuple[Int
 def _substitute(
     first: Int32, row_start: Int64, rows: Int32, panel_start: Int64, panels: Float64, inverse: Float64, x: Float64
 ) -> None:
-    """x = (L D L')^-1 x. Most supernodes are one column wide and get loops of their own."""
+    """x = (L D L')^-1 x. Supernodes of one column, which are most of them, have separate loops."""
     n = len(first) - 1
     w = np.empty((3, 64))
     for s in range(n):

@@ -267,8 +267,8 @@ def _check_lines(lines: tuple[ControlLine, ...], rest: Float64, ends: Float64) -
 def twist_transforms(transforms: Float64, ends: Float64, angles: Float64, along: Float64) -> Float64:
     """(n,3,4) transforms twisted about the posed bone: ends (n,2,3), angles (n,2) in radians, along (n,) 0 … 1."""
     angle = angles[:, 0] + along * (angles[:, 1] - angles[:, 0])
-    turn = rotation_from_axis_angle(ends[:, 1] - ends[:, 0], angle)
+    rotation = rotation_from_axis_angle(ends[:, 1] - ends[:, 0], angle)
     out = np.empty_like(transforms)
-    out[:, :, :3] = turn @ transforms[:, :, :3]  # eq. 21
-    out[:, :, 3] = np.einsum("nij,nj->ni", turn, transforms[:, :, 3] - ends[:, 0]) + ends[:, 0]  # eq. 22
+    out[:, :, :3] = rotation @ transforms[:, :, :3]  # eq. 21
+    out[:, :, 3] = np.einsum("nij,nj->ni", rotation, transforms[:, :, 3] - ends[:, 0]) + ends[:, 0]  # eq. 22
     return out

@@ -8,9 +8,9 @@ For each pose: bone transforms (5), twists (7.2), back substitution (6), pins (8
 
 Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Simplex Transformations", 2008.
 
-Skinning by bone distance alone: what simplex transformations are compared with.
+Skinning by bone distance alone, a baseline for simplex transformations.
 
-Each vertex follows all bones, a bone at distance d with weight 1 / d^2, and goes where the weighted transforms take it:
+Each vertex is a blend of all bones, with weight 1 / d^2 for a bone at distance d:
 
     p' = sum_k w_k M_k p        w_k = d_k^-2 / sum_l d_l^-2
 
@@ -193,16 +193,16 @@ class Poser:
                 posed[self.solver.vertices] = solved
                 if self.isolated is not None and len(self.isolated.vertices):
                     every = np.arange(len(self.simplices.faces), dtype=np.int32)
-                    asked = self.solver.transforms_of(every, moved, twisted)
-                    posed[self.isolated.vertices] = self.isolated.place(solved, asked)
+                    ideal = self.solver.transforms_of(every, moved, twisted)
+                    posed[self.isolated.vertices] = self.isolated.place(solved, ideal)
             if not np.isfinite(posed).all():
-                raise GeometryError(f"pose {f}: the posed mesh is not finite; its joints or pins lie too far away")
+                raise GeometryError(f"pose {f}: the posed mesh is not finite; its joints or pins are too far away")
             out[f] = posed[self.point_of]
             report_progress(progress, "pose", (f + 1) / track.n_frames)
         return out
 
     def ideal(self, track: PoseTrack) -> Float64:
-        """(f,t,3,4) the transform that every triangle was asked to follow."""
+        """(f,t,3,4) the transform that every triangle should follow."""
         motion = self.motion(track)
         group = self.groups.group
         out = motion.transforms[:, group]
@@ -212,7 +212,7 @@ class Poser:
         return out
 
     def motion(self, track: PoseTrack) -> Motion:
-        """What a track asks of the bones, of the lines, and of what nothing controls."""
+        """The motion of bones, lines and uncontrolled triangles in a track."""
         if tuple(track.lines.lines) != self.lines:
             raise GeometryError("pose: its control lines are not those that the mesh was prepared for")
         return motion_of(track, self.skeleton, self.points, dimension=self.dimension, options=self.options.bones)
@@ -233,7 +233,7 @@ class Poser:
         return self.solver.pins(points), targets[:, first]
 
     def _twist(self, motion: Motion, f: int, triangles: Int32) -> Float64:
-        """(n,3,4) transforms of triangles of twisted groups, each by its place along the bone."""
+        """(n,3,4) transforms of triangles of twisted groups, each by its position along the bone."""
         g = self.groups.group[triangles]
         along = self.groups.along[triangles]
         return twist_transforms(motion.transforms[f, g], motion.ends[f, g], motion.angles[f, g], along)
@@ -247,7 +247,7 @@ class Poser:
         return SingleTransforms(twisted, self._twist(motion, f, triangle[twisted]))
 
     def _blended(self, motion: Motion, f: int) -> Float64:
-        """(u,3) by eq. 1; a twisted bone turns each vertex by its place along the bone."""
+        """(u,3) by eq. 1; a twisted bone rotates each vertex by its position along the bone."""
         if self.weights is None or self.skeleton is None:
             raise OptionError("method: ssd needs a skeleton")
         n, points = self.skeleton.n_bones, self.points
@@ -265,46 +265,46 @@ class Poser:
 
 
 def _dimension(points: Float64, faces: Int32, skeleton: StickSkeleton | None, options: PoserOptions) -> Dimension:
-    """2 for a flat mesh with a flat skeleton, unless something else was asked for."""
+    """2 for a flat mesh with a flat skeleton, unless the options request otherwise."""
     least = FLAT_EXTENT * bounding_diagonal(points[np.unique(faces)])
     flat = float(np.ptp(points[:, 2])) <= least
     if options.dimension == 2 and not flat:
-        raise OptionError("dimension: 2 was asked for, but the vertices differ in z")
+        raise OptionError("dimension: 2 was requested, but the vertices differ in z")
     if options.dimension == "auto" and skeleton is not None:
         flat = flat and float(np.ptp(skeleton.joints[:, 2])) <= least
     return 2 if flat and options.dimension != 3 else 3
 
 
-# Vertices that no triangle with an area holds: inside of tetrahedra, left-over points, corners of flat triangles.
+# Vertices of no triangle with an area: interior vertices of tetrahedra, isolated points, corners of flat triangles.
 #
-# They go along with the nearest vertices of the surface: with q_i the posed place of neighbour i, p_i its rest place
-# and M_i the transform of its group, p goes to  sum_i w_i (q_i + M_i (p - p_i)),  w_i ~ (1/d_i - 1/d_last)^2 (Shepard,
-# local). The farthest neighbour has no weight, so that nothing jumps where neighbours are equally far, and one motion
-# of all is that motion.
+# They follow the nearest vertices of the surface: with q_i the posed position of neighbour i, p_i its rest position and
+# M_i the transform of its group, p moves to  sum_i w_i (q_i + M_i (p - p_i)),  w_i ~ (1/d_i - 1/d_last)^2 (Shepard,
+# local). The farthest neighbour has no weight, so that the result is continuous where neighbours are equally far, and
+# it reproduces a common motion of all neighbours.
 
-#: Neighbours that carry a vertex.
+#: Number of neighbours that an isolated vertex follows.
 NEIGHBORS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class IsolatedVertices:
-    """The vertices and what carries them."""
+    """Isolated vertices and the neighbours that they follow."""
 
     vertices: Int32  # (l,)
     carriers: Int32  # (l,k) unknowns of the solver
-    groups: Int32  # (l,k) that they belong to: of the caller's choice, here single simplices as bones may be twisted
+    groups: Int32  # (l,k) groups of the carriers, defined by the caller; here single simplices, as bones may be twisted
     weights: Float64  # (l,k)
     offsets: Float64  # (l,k,3) from each carrier at rest
 
     def place(self, solved: Float64, transforms: Float64) -> Float64:
-        """(l,3) from the solved places (m,3) and the transforms (g,3,4) of the groups."""
+        """(l,3) positions from the solved ones (m,3) and the transforms (g,3,4) of the groups."""
         turned = np.einsum("lkij,lkj->lki", transforms[self.groups, :, :3], self.offsets)
         out: Float64 = np.einsum("lk,lki->li", self.weights, solved[self.carriers] + turned)
         return out
 
 
 def find_isolated_vertices(points: Float64, held: Int32, group: Int32) -> IsolatedVertices:
-    """The points that are not among the ascending `held` ones, with the nearest of those and their groups."""
+    """Find the points that are not in the ascending list `held`, their nearest points of it and the groups of these."""
     isolated = np.setdiff1d(np.arange(len(points), dtype=np.int32), held)
     k = min(NEIGHBORS, len(held))
     if not len(isolated):

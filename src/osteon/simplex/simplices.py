@@ -2,38 +2,38 @@
 
 Minimise over the posed vertices X          E = sum_i A_i (|M_i - M~_i|_F^2 + alpha |T_i - T~_i|^2)          (eq. 15)
 
-One coordinate of X at a time: the corners u_j of simplex i lie at x_j = m . u_j + t, so with P_i = [u_j' 1] its
+One coordinate of X at a time: the corners u_j of simplex i are at x_j = m . u_j + t, so with P_i = [u_j' 1] its
 row of M and its T are (m, t) = P_i^-1 x. That makes E a sum of A_i |W^1/2 (P_i^-1 x - d_i)|^2 with
 W = diag(1, …, 1, alpha) and d_i the row of its bone, and the minimum solves K x = R d with K = sum A P^-T W P^-1 and
 R = A P^-T W.
 
     symbol      name            what
-    A_i         areas           (t,) of the rest triangles; 0 where a triangle has no shape
+    A_i         areas           (t,) of the rest triangles; 0 for degenerate triangles
     P_i^-1      inverse         (t,n,n) n = 3 corners in 2D, 4 in 3D
     alpha       alpha           1 / size^2
-    K           stiffness       (m,m), or (m+k,m+k) with the fourth vertices kept
-    R           load            (m, n t): what the ideal transforms ask of each vertex
+    K           stiffness       (m,m), or (m+k,m+k) with fourth vertices
+    R           load            (m, n t): maps the ideal transforms to the right-hand side
 
-**Staying with the skeleton.** The T of a triangle is a poor measure of where it is: with alpha of this size limbs drift
-off their bones, and a larger alpha also resists the turning of all that is far from the origin. So a term of its own
-holds the centre c of each triangle near where its bone takes it, A_i follow alpha |M_i c + T_i - M~_i c - T~_i|^2; it
-adds follow alpha (c 1)'(c 1) to W. `follow = 0` is the paper.
+**Keeping the mesh near the skeleton.** The T of a triangle is a poor measure of its position: with this alpha limbs
+drift off their bones, and a larger alpha also resists rotations of triangles far from the origin. So a separate term
+keeps the centre c of each triangle near its position by the transform of its bone,
+A_i follow alpha |M_i c + T_i - M~_i c - T~_i|^2; it adds follow alpha (c 1)'(c 1) to W. `follow = 0` is the paper.
 
-**The fourth vertex** of a tetrahedron (over the centroid) occurs in no other simplex, so its equation can be solved on
-the spot: with the 4 x 4 block K_i = [[S, k], [k', s]], the others see S - k k'/s, and of the load g they see
-g - k g_4/s. Nothing is approximated; the system has m unknowns instead of m + k, and the pattern of the mesh's edges.
-How high the fourth vertex stands no longer matters.
+**The fourth vertex** of a tetrahedron (over the centroid) occurs in no other simplex, so it is eliminated in advance
+(Schur complement): with the 4 x 4 block K_i = [[S, k], [k', s]], the block of the others becomes S - k k'/s and
+their load g becomes g - k g_4/s. This is exact; the system has m unknowns instead of m + k, and the sparsity pattern of
+the mesh's edges. The height of the fourth vertex no longer affects the result.
 
 Based on: Yan, Hu, Martin, Yang, "Shape Deformation Using a Skeleton to Drive Simplex Transformations", 2008,
 sections 6.1 to 6.3, equations 2 to 5 and 15 to 19.
 Differs from the paper: (i) the origin of T is the mesh's area centroid, not that of the file, and alpha comes from the
-sphere about it instead of the axis-aligned box (for a box, the sphere's diameter is the box's diagonal). Else moving
-or turning the whole scene would change the result. (ii) Eliminated fourth vertices. (iii) Triangles without a shape
-have no transform and take no part, but for those that alone hold parts of the mesh together: else a crack would open
-there. These count as just wide enough. (iv) The term `follow`.
+sphere about it instead of the axis-aligned box (for a box, the sphere's diameter is the box's diagonal). Otherwise
+moving or rotating the scene would change the result. (ii) Eliminated fourth vertices. (iii) Degenerate triangles have
+no transform and are left out, except those that are the only connection between parts of the mesh, as cracks would
+open there. These are widened to a minimum height. (iv) The term `follow`.
 
-Notes. Distance of triangles from where their bone takes them (mean, of the size) and mean strain; armadillo bowing, all
-joints of the hand by 35 degrees, gingerbread man leaning, with bones assigned by distance:
+Notes. Mean distance of triangles from their position by their bone (relative to the size), and mean strain; armadillo
+bowing, all joints of the hand by 35 degrees, gingerbread man leaning, with bones assigned by distance:
     eq. 15 alone            0.0253 0.0558    0.0121 0.1113    0.0209 0.0802
     alpha 10 times          0.0201 0.0619    0.0122 0.1151    0.0187 0.0869
     alpha 100 times         0.0160 0.0743    0.0148 0.1311    0.0174 0.1111
@@ -72,7 +72,7 @@ __all__ = [
 
 Dimension = Literal[2, 3]
 
-#: How wide (over the size) triangles without a shape count at least.
+#: Least longest edge of widened degenerate triangles, relative to the size.
 WIDTH = 1e-7
 
 
@@ -83,13 +83,13 @@ DEFAULT_ENERGY = EnergyOptions()
 class Simplices:
     """The simplices of a rest mesh."""
 
-    faces: Int32  # (t,3) of those triangles that have a shape
-    triangle: Int32  # (t,) which triangle of the mesh
+    faces: Int32  # (t,3) triangles, without the degenerate ones that are left out
+    triangle: Int32  # (t,) index of the triangle in the mesh
     points: Float64  # (v,3) rest vertices about the centre
     areas: Float64  # (t,)
     inverse: Float64  # (t,n,n) P^-1 about the centre
     centre: Float64  # (3,) area centroid
-    size: float  # diameter of the sphere about the centre that holds the mesh
+    size: float  # diameter of the bounding sphere about the centre
     dimension: Dimension
 
     @property
@@ -103,12 +103,12 @@ class System:
 
     stiffness: csc_array  # (m,m) symmetric, positive definite with the translation term
     load: csr_array  # (m, n t) columns: simplex by simplex, the n entries of its row d
-    vertices: Int32  # (m,) which vertex of the mesh each unknown is; fourth vertices come after them
+    vertices: Int32  # (m,) the vertex of the mesh of each unknown; fourth vertices follow
 
 
 def build_simplices(vertices: Float64, faces: Int32, dimension: Dimension) -> Simplices:
-    """A triangle or tetrahedron for every triangle that has a shape."""
-    # Points that no triangle uses, maybe far away, say nothing of the size of the mesh.
+    """Build a triangle (2D) or tetrahedron (3D) for every triangle that is not degenerate."""
+    # Points of no triangle, which may be far away, do not count for the size of the mesh.
     used, numbers = np.unique(faces, return_inverse=True)
     degenerate = degenerate_triangles(vertices[used], numbers.reshape(-1, 3).astype(np.int32))
     if degenerate.all():
@@ -138,7 +138,7 @@ def build_simplices(vertices: Float64, faces: Int32, dimension: Dimension) -> Si
 
 
 def _inverse(corners: Float64, dimension: Dimension) -> Float64:
-    """(t,n,n) P^-1 (eq. 3 to 5): M from the edges, so that no shift of a small simplex counts as its change, then T."""
+    """(t,n,n) P^-1 (eq. 3 to 5): M from the edges, so that translations of small simplices cancel exactly, then T."""
     points = corners[:, :, :2] if dimension == 2 else np.concatenate([corners, _fourth(corners)[:, None]], axis=1)
     inner = np.linalg.inv(points[:, 1:] - points[:, :1])  # eq. 4, 5
     out = np.empty((len(points), dimension + 1, dimension + 1))
@@ -150,7 +150,7 @@ def _inverse(corners: Float64, dimension: Dimension) -> Float64:
 
 
 def _fourth(corners: Float64) -> Float64:
-    """(t,3) the vertex over the centroid, as far away as the root of twice the area (6.2)."""
+    """(t,3) the vertex over the centroid, at a distance of the square root of twice the area (6.2)."""
     a, b, c = corners.swapaxes(0, 1)
     normal = np.cross(b - a, c - b)
     fourth: Float64 = corners.mean(axis=1) + normal / np.sqrt(np.linalg.norm(normal, axis=1, keepdims=True))
@@ -160,7 +160,7 @@ def _fourth(corners: Float64) -> Float64:
 def reduced_system(
     simplices: Simplices, *, energy: EnergyOptions = DEFAULT_ENERGY, on_line: NDArray[np.bool_] | None = None
 ) -> System:
-    """K and R over the vertices of the mesh alone; `on_line` (t,) tells which simplices a control line moves."""
+    """K and R over the vertices of the mesh alone; `on_line` (t,) are the simplices that control lines move."""
     stiffness, load = _blocks(simplices, energy, on_line)
     if simplices.dimension == 3:
         column, pivot = stiffness[:, :3, 3], stiffness[:, 3, 3, None]
@@ -173,7 +173,7 @@ def reduced_system(
 def full_system(
     simplices: Simplices, *, energy: EnergyOptions = DEFAULT_ENERGY, on_line: NDArray[np.bool_] | None = None
 ) -> System:
-    """K and R of eq. 18 as the paper has them: m vertices and k fourth vertices."""
+    """K and R of eq. 18 as in the paper, over m vertices and k fourth vertices."""
     stiffness, load = _blocks(simplices, energy, on_line)
     vertices, corner = np.unique(simplices.faces, return_inverse=True)
     corner = corner.reshape(-1, 3)
@@ -196,7 +196,7 @@ def _blocks(simplices: Simplices, energy: EnergyOptions, on_line: NDArray[np.boo
     if energy.translation and follow.any():
         centre = np.ones((len(simplices.faces), simplices.dimension + 1))
         centre[:, :-1] = simplices.points[simplices.faces, : simplices.dimension].mean(axis=1)
-        place = np.einsum("tij,ti->tj", simplices.inverse, centre)  # what each corner adds to the place of the centre
+        place = np.einsum("tij,ti->tj", simplices.inverse, centre)  # weights of the corners in the centre's position
         load += simplices.alpha * follow[:, None, None] * place[:, :, None] * centre[:, None, :]
     load *= simplices.areas[:, None, None]
     return load @ simplices.inverse, load
@@ -209,23 +209,23 @@ def _assemble(stiffness: Float64, load: Float64, corner: NDArray[np.int64], vert
     matrix.sum_duplicates()
     column = np.broadcast_to(np.arange(t * entries).reshape(t, 1, entries), load.shape)
     rows = np.broadcast_to(corner[:, :, None], load.shape)
-    asked = csr_array((load.ravel(), (rows.ravel(), column.ravel())), shape=(unknowns, t * entries))
-    return System(matrix, asked, vertices)
+    rhs = csr_array((load.ravel(), (rows.ravel(), column.ravel())), shape=(unknowns, t * entries))
+    return System(matrix, rhs, vertices)
 
 
-# Triangles without a shape that hold a mesh together.
+# Degenerate triangles that connect parts of a mesh.
 #
-# Strips of triangles without an area stitch the parts of some meshes, where two rows of vertices all but coincide. Such
-# a triangle has no transform of its own. Left out, the parts would come apart; so those that join parts which no other
-# triangle joins take part as if they were a little wider. That ties their corners firmly to each other, and moves no
-# other one: the width is far below anything that can be seen.
+# Strips of triangles without area connect the parts of some meshes, where two rows of vertices almost coincide. Such a
+# triangle has no transform, but without it the parts would separate. So triangles that are the only connection between
+# parts are widened slightly. That ties their corners firmly to each other and does not affect other vertices: the
+# width is far below anything visible.
 
 #: Least height of a triangle over its longest edge.
 HEIGHT = 1e-5
 
 
 def find_bridges(faces: Int32, degenerate: NDArray[np.bool_], n_vertices: int) -> NDArray[np.bool_]:
-    """(t,) the degenerate triangles of three different vertices that join what all others leave apart."""
+    """(t,) degenerate triangles of three different vertices that connect parts which no other triangles connect."""
     good = faces[~degenerate]
     start, stop = np.concatenate([good[:, :2], good[:, 1:]]).T
     graph = coo_array((np.ones(len(start), bool), (start, stop)), shape=(n_vertices, n_vertices))

@@ -1,16 +1,17 @@
-"""Posed vertices from the ideal transforms of all triangles: factored once, a substitution a pose.
+"""Compute posed vertices from the ideal transforms of all triangles: one factorisation, one substitution per pose.
 
 Minimise over X      the energy of simplices.py (eq. 15)      subject to X_c = Y_c for pinned vertices c
 
-Triangles that share a transform are a group (a bone, a control line, or what nothing controls), so the load R d of
-eq. 17 needs only one small product with the transforms of the groups. With x = M- u + T- + y about the area-weighted
-mean of the transforms, y solves K y = R (d - d-): a pose that moves all groups alike has a load of exactly zero and
-comes out exact.
+Triangles that share a transform form a group (of a bone, of a control line, or uncontrolled), so the load R d of eq. 17
+is one small product with the transforms of the groups. With x = M- u + T- + y about the area-weighted
+mean of the transforms, y solves K y = R (d - d-): if a pose moves all groups equally, the load is exactly zero and
+the result exact.
 
-**Pins** (8) keep the factor: with C the columns K^-1 e_c, x <- x - C (e_c' C)^-1 (x_c - Y_c) is the constrained
-minimum. **Without translation** (eq. 19) K is singular; one vertex of every connected piece is held where its bone puts
-it, and left out of the system. Pins let go of it: with N a column of ones for each pinned piece, K N = 0, the minimum
-is x - C p - N q, where p and q solve  [e_c' C, e_c' N; N' e_c, 0] [p; q] = [x_c - Y_c; 0].
+**Pins** (8) need no new factorisation: with C the columns K^-1 e_c, the constrained minimum is
+x <- x - C (e_c' C)^-1 (x_c - Y_c). **Without translation** (eq. 19) K is singular; one vertex of every connected piece
+is fixed at its position by its bone and eliminated. If a piece has pins, it is released: with N a column of ones for
+each pinned piece, K N = 0, the minimum is x - C p - N q, where p and q solve
+[e_c' C, e_c' N; N' e_c, 0] [p; q] = [x_c - Y_c; 0].
 
 Based on: Yan, Hu, Martin, Yang 2008, sections 6 and 8, equations 15 to 19.
 """
@@ -33,16 +34,16 @@ from osteon.simplex.simplices import DEFAULT_ENERGY, EnergyOptions, Simplices, S
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """Columns of K^-1 for some vertices, made once for all poses that pin them."""
+    """Columns of K^-1 for pinned vertices, computed once for all poses that pin them."""
 
     unknowns: Int32  # (c,)
-    columns: Float64  # (m,c+p) K^-1 e_c, then ones for each of p pieces that were held and now hang on their pins
-    inverse: Float64  # (c+p,c) what takes the distances of the pins from their targets to weights of the columns
+    columns: Float64  # (m,c+p) K^-1 e_c, then ones for each of p pieces whose fixed vertex pins replace
+    inverse: Float64  # (c+p,c) maps offsets of the pins from their targets to weights of the columns
 
 
 @dataclass(frozen=True, slots=True)
 class SingleTransforms:
-    """What some simplices follow instead of their group."""
+    """Transforms of simplices that do not use the one of their group."""
 
     simplices: Int32  # (n,) ascending
     transforms: Float64  # (n,3,4)
@@ -50,15 +51,15 @@ class SingleTransforms:
 
 @dataclass(frozen=True, slots=True)
 class SimplexSolver:
-    """A rest mesh and its groups of triangles, ready for poses."""
+    """A rest mesh with its groups of triangles and the factored system."""
 
     simplices: Simplices
-    factor: SymmetricFactor  # of K, without the held unknowns
+    factor: SymmetricFactor  # of K, without the fixed unknowns
     rest: Float64  # (m,d) about the centre
     vertices: Int32  # (m,) vertex of the mesh of each unknown
     free: Int32  # (n,) unknowns that are solved for
-    held: Int32  # (h,) unknowns that are held instead (eq. 19)
-    place: Int32  # (m,) row of each unknown in the factor's order; held ones come last
+    held: Int32  # (h,) unknowns that are fixed instead (eq. 19)
+    place: Int32  # (m,) row of each unknown in the factor's order; fixed ones come last
     couple: csr_array  # (n,h) of K
     group: Int32  # (t,) of each simplex
     load: csc_array  # (n, e t) of all simplices; rows in the factor's order
@@ -76,7 +77,7 @@ class SimplexSolver:
         energy: EnergyOptions = DEFAULT_ENERGY,
         on_line: NDArray[np.bool_] | None = None,
     ) -> SimplexSolver:
-        """Factor; `group` (t,) is that of each simplex, `on_line` (t,) whether a control line moves it."""
+        """Factor the system; `group` (t,) is that of each simplex, `on_line` (t,) whether a control line moves it."""
         system = reduced_system(simplices, energy=energy, on_line=on_line)
         piece, held = _pieces(system, simplices)
         if energy.translation:
@@ -90,7 +91,7 @@ class SimplexSolver:
         place[free], place[held] = factor.order, len(free) + np.arange(len(held))
         by_area = np.argsort(simplices.areas, kind="stable").astype(np.int32)
         vertex_simplex = np.zeros(len(system.vertices), np.int32)
-        vertex_simplex[np.searchsorted(system.vertices, simplices.faces[by_area])] = by_area[:, None]  # the last counts
+        vertex_simplex[np.searchsorted(system.vertices, simplices.faces[by_area])] = by_area[:, None]  # the last wins
         return SimplexSolver(
             simplices,
             factor,
@@ -116,9 +117,9 @@ class SimplexSolver:
         away = rows - mean
         solved = np.zeros((len(self.free) + len(self.held), 3))
         load = solved[: len(self.free)]
-        asked = np.zeros((away.shape[0] * away.shape[1], 3))
-        asked[:, :d] = away.reshape(-1, d)
-        _ask(self.grouped.indptr, self.grouped.indices, self.grouped.data, asked, load)
+        flat = np.zeros((away.shape[0] * away.shape[1], 3))
+        flat[:, :d] = away.reshape(-1, d)
+        _set_load(self.grouped.indptr, self.grouped.indices, self.grouped.data, flat, load)
         if single is not None:
             self._add_single(single, rows, load)
         if len(self.held):
@@ -135,7 +136,7 @@ class SimplexSolver:
         return out
 
     def transforms_of(self, simplices: Int32, transforms: Float64, single: SingleTransforms | None = None) -> Float64:
-        """(…,3,4) what each of some simplices is asked to follow; `transforms` and `single` as in `pose`."""
+        """(…,3,4) ideal transforms of the given simplices; `transforms` and `single` as in `pose`."""
         out: Float64 = transforms[self.group[simplices]]
         if single is not None and len(single.simplices):
             at = np.searchsorted(single.simplices, simplices).clip(max=len(single.simplices) - 1)
@@ -144,7 +145,7 @@ class SimplexSolver:
         return out
 
     def pins(self, vertices: Int32) -> Pins:
-        """What pinning these vertices of the mesh takes."""
+        """Precompute the columns that pin these vertices of the mesh."""
         at = np.searchsorted(self.vertices, vertices).clip(max=len(self.vertices) - 1).astype(np.int32)
         if not np.array_equal(self.vertices[at], vertices):
             bad = int(vertices[self.vertices[at] != vertices][0])
@@ -156,7 +157,7 @@ class SimplexSolver:
         columns = np.zeros((m, n + len(pinned)))
         columns[self.free, :n] = self.factor.solve(unit[self.free])
         columns[:, n:] = self.piece[:, None] == pinned
-        # The second block has the size of the first, so that no unit spoils the inverse.
+        # Both blocks are scaled to the same magnitude, which keeps the inverse accurate in any unit.
         size = max(float(np.abs(columns[at, :n]).max()), 1e-300)
         small = np.zeros((n + len(pinned),) * 2)
         small[:n], small[n:, :n] = columns[at], columns[at, n:].T
@@ -167,11 +168,11 @@ class SimplexSolver:
         return Pins(at, columns, inverse)
 
     def pinned(self, posed: Float64, pins: Pins, targets: Float64) -> Float64:
-        """The posed vertices (m,3) with pins (c,) put at `targets` (c,3)."""
+        """The posed vertices (m,3) with the pins (c,) at `targets` (c,3)."""
         d = self.simplices.dimension
         out = posed.copy()
         out[:, :d] -= pins.columns @ (pins.inverse @ (posed[pins.unknowns, :d] - targets[:, :d]))
-        out[pins.unknowns, :d] = targets[:, :d]  # rounding aside it is there already
+        out[pins.unknowns, :d] = targets[:, :d]  # removes rounding
         return out
 
     def _rows(self, transforms: Float64) -> Float64:
@@ -182,14 +183,14 @@ class SimplexSolver:
         return np.concatenate([linear.swapaxes(-1, -2), shift[..., None, :d]], axis=-2)
 
     def _add_single(self, single: SingleTransforms, rows: Float64, load: Float64) -> None:
-        """Add what single simplices ask beyond their group."""
+        """Add the differences between single simplices and their group to the load."""
         beyond = np.zeros((len(single.simplices), rows.shape[1], 3))
         beyond[:, :, : rows.shape[2]] = self._rows(single.transforms) - rows[self.group[single.simplices]]
-        _ask_more(self.load.indptr, self.load.indices, self.load.data, single.simplices, beyond, load)
+        _add_load(self.load.indptr, self.load.indices, self.load.data, single.simplices, beyond, load)
 
 
 @kernel_as_met
-def _ask(start: Int32, column: Int32, value: Float64, away: Float64, load: Float64) -> None:
+def _set_load(start: Int32, column: Int32, value: Float64, away: Float64, load: Float64) -> None:
     """load = the sparse rows times `away` (n,3)."""
     for i in range(len(start) - 1):
         a = b = c = 0.0
@@ -202,8 +203,8 @@ def _ask(start: Int32, column: Int32, value: Float64, away: Float64, load: Float
 
 
 @kernel_as_met
-def _ask_more(start: Int32, row: Int32, value: Float64, simplices: Int32, beyond: Float64, load: Float64) -> None:
-    """load += the columns of some simplices times what they ask (n,e,3)."""
+def _add_load(start: Int32, row: Int32, value: Float64, simplices: Int32, beyond: Float64, load: Float64) -> None:
+    """load += the columns of the given simplices times `beyond` (n,e,3)."""
     entries = beyond.shape[1]
     for i in range(len(simplices)):
         for e in range(entries):
@@ -215,7 +216,7 @@ def _ask_more(start: Int32, row: Int32, value: Float64, simplices: Int32, beyond
 
 @kernel_as_met
 def _move(rest: Float64, carry: Float64, solved: Float64, place: Int32, out: Float64) -> None:
-    """out = rest (m,2 or 3) carried by the mean transform, and what was solved for on top."""
+    """out = rest (m,2 or 3) moved by the mean transform, plus the solution."""
     last = rest.shape[1] - 1  # in 2D the third row of `carry` is zero
     for i in range(len(rest)):
         at, x, y, z = place[i], rest[i, 0], rest[i, 1], rest[i, last]
@@ -224,7 +225,7 @@ def _move(rest: Float64, carry: Float64, solved: Float64, place: Int32, out: Flo
 
 
 def _spread(group: Int32, n_groups: int, entries: int) -> csr_array:
-    """(e t, e g) ones that give every simplex the entries of its group."""
+    """(e t, e g) ones that copy the entries of each group to its simplices."""
     row = np.arange(len(group) * entries)
     column = (group[:, None] * entries + np.arange(entries)).ravel()
     return csr_array((np.ones(len(row)), (row, column)), shape=(len(row), entries * n_groups))

@@ -36,10 +36,10 @@ SQUASH = 0.07  # relative flattening of the trunk at the hardest landing
 
 @dataclass(frozen=True, slots=True)
 class CreatureOptions:
-    """How the creature is made and how it runs."""
+    """Mesh resolution and motion of the creature."""
 
     frames: int = 48  # of one gallop cycle; frame `frames` would be frame 0 again
-    resolution: int = 101  # grid cells over its length, 40 … 400; 101 gives about 8,000 vertices
+    resolution: int = 101  # grid cells over its length, 40 … 400; 101 results in about 8,000 vertices
     seed: int = 0  # another individual's gait; 0 is the typical one
     travel: float = 0.0  # units per cycle; 0 runs in place, gait.STRIDE keeps the feet from sliding
     jiggle: float = 1.0  # how far belly, ears, cheeks and tail swing, 0 … 2

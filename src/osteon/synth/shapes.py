@@ -93,9 +93,9 @@ def make_ball(n_vertices: int = 500, radius: float = 0.5) -> Shape:
     """A sphere of exactly `n_vertices` vertices, spread along a spiral."""
     _at_least("n_vertices", n_vertices, 4)
     i = np.arange(n_vertices) + 0.5
-    height, turn = 1 - 2 * i / n_vertices, np.pi * (1 + np.sqrt(5)) * i
+    height, angle = 1 - 2 * i / n_vertices, np.pi * (1 + np.sqrt(5)) * i
     ring = np.sqrt(1 - height**2)
-    vertices = np.stack([ring * np.cos(turn), height, ring * np.sin(turn)], axis=1)
+    vertices = np.stack([ring * np.cos(angle), height, ring * np.sin(angle)], axis=1)
     return Shape(radius * vertices, _hull(vertices))
 
 

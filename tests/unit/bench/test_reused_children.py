@@ -92,7 +92,7 @@ def test_one_left_in_the_middle_of_an_answer_is_replaced(file, forks):
         assert forks[0].poll() is not None
         again = NativeChild(ALEMBIC_TASK, source, 1000)
         room = FrameRoom(source)
-        assert again.ask(asked, room).value["clips"]
+        assert again.query(asked, room).value["clips"]
         again.end()
     assert room.frames is not None
     assert len(forks) == 2

@@ -29,7 +29,7 @@ def test_everything_is_written(run, walk):
     assert done.returncode == 0, done.stderr
     for words in ("unseen poses", "training poses", "ssd", "dqs", "numbers/vertex", "10 distinct", "page.html"):
         assert words in done.stdout
-    assert "10 of 20 frames repeat poses and took no part" in done.stdout
+    assert "10 of 20 frames repeat poses and were not used" in done.stdout
     page = (run.folder / "page.html").read_text(encoding="utf-8")
     assert "models compared" in page
     found = json.loads((run.folder / "found.json").read_text())
@@ -64,7 +64,7 @@ def test_quiet_says_nothing(run_here, walk):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--models", "ssd,foo"), "--models: no model is called 'foo'; known are ssd, dqs, mwe, as"),
+        (("--models", "ssd,foo"), "--models: unknown model 'foo'; known are ssd, dqs, mwe, as"),
         (("--train", 9), "--train: 9 of the 10 distinct poses of 'walk' leave fewer than 2 unseen; train with 8"),
         (("--train", 3, "--poses", "0,1,2"), "--train: the training poses are named with --poses; omit it"),
         (("--poses", "0,40"), "--poses: there is no frame 40; the sequence has frames 0 … 19"),

@@ -78,7 +78,7 @@ def test_an_engine_without_room_is_told_and_gets_positions(run, poses):
     done = run("eigenskin", poses / "rest.obj", poses, "-o", "arm.glb", "--for", "cesium", "--json", "found.json")
     assert done.returncode == 0, done.stderr
     warnings = json.loads((run.folder / "found.json").read_text())["warnings"]
-    assert any("they move positions only" in line for line in warnings)
+    assert any("they correct positions only" in line for line in warnings)
     found = load_model(run.folder / "arm.glb").character.displacement("eigenskin")
     assert isinstance(found, EigenSkin)
     assert (found.n_normals, found.normal_basis) == (0, None)
@@ -102,7 +102,7 @@ def test_a_rig_with_weights_of_its_own(run, poses):
     assert json.loads(done.stdout)["quality"]["validation"]["removed_percent"]["mean"] > 80
     done = run("eigenskin", "rig.glb", poses, "-o", "own.npz", "--weights", "harmonic")
     assert done.returncode == 2
-    assert "the rig has weights of its own" in done.stderr
+    assert "the rig has its own weights" in done.stderr
     order = np.r_[np.arange(known.mesh.n_vertices)[::-1], 5]
     twice = rig.with_mesh(name="twice")
     from osteon.core.character import Character
@@ -137,7 +137,7 @@ def test_options_of_learning_have_an_effect(poses):
     [
         (("-o", "x.obj"), 2, "a character is written as a model"),
         (("-o", "x.glb", "--basis-bits", "8"), 2, "only .npz holds them"),
-        (("-o", "x.glb", "--total", "3", "--max-error", "5"), 2, "--max-error takes as many as it needs"),
+        (("-o", "x.glb", "--total", "3", "--max-error", "5"), 2, "--max-error finds the number"),
         (("-o", "x.glb", "--preset", "paper", "--per-pair", "2"), 2, "the paper has no pairs"),
         (("-o", "x.npz", "--quantize"), 2, "--quantize"),
         (("-o", "x.npz", "--max-error", "0.001", "--support", "30"), 1, "lower --support"),
@@ -202,8 +202,8 @@ def test_poses_of_other_meshes_and_joints_are_named(run, poses, tmp_path):
         path.write_text(f"{first}\nv nan {rest.split(' ', 1)[1]}")
 
     assert "pose2" in spoiled("vertices", other_vertices)
-    assert "its joints are turned as in pose" in spoiled("equal", equal)
-    assert "no joint turns" in spoiled("still", still)
+    assert "its joints are rotated as in pose" in spoiled("equal", equal)
+    assert "no joint rotates" in spoiled("still", still)
     assert "knee" in spoiled("unknown", unknown)
     assert "pose3" in spoiled("nan", not_a_number)
-    assert "no joint is turned, but its mesh is not at rest" in spoiled("missing", missing)
+    assert "no joint is rotated, but its mesh is not at rest" in spoiled("missing", missing)

@@ -44,7 +44,7 @@ def test_poses_are_seen_or_unseen(found: Comparison) -> None:
     assert found.distinct.tolist() == list(range(12))
     assert (len(found.training), len(found.unseen)) == (5, 7)
     assert not set(found.training) & set(found.unseen)
-    assert "2 of 14 frames repeat poses and took no part" in found.notes
+    assert "2 of 14 frames repeat poses and were not used" in found.notes
     for result in found.results:
         assert result.training.frames.tolist() == found.distinct[found.training].tolist()
         assert result.unseen.frames.tolist() == found.distinct[found.unseen].tolist()
@@ -111,7 +111,7 @@ def test_a_list_of_poses_is_taken(tube: MeshSequence) -> None:
 def test_more_bones_than_poses_can_tell(tube: MeshSequence) -> None:
     few = compare_models(tube, options=CompareOptions(models="ssd", train=2, bones=6, threads=1))
     assert any("6 bones are more than 2 training poses can tell apart" in note for note in few.notes)
-    assert any("ask for 4 bones or fewer" in note for note in few.notes)
+    assert any("set 4 bones or fewer" in note for note in few.notes)
 
 
 def test_bad_input(tube: MeshSequence) -> None:
@@ -127,7 +127,7 @@ def test_bad_input(tube: MeshSequence) -> None:
 
 def test_words() -> None:
     assert list(find_contestants(("dqs", "ssd"))) == ["dqs", "ssd"]
-    with pytest.raises(OptionError, match=r"models: no model is called 'foo'; known are ssd, dqs, mwe, as"):
+    with pytest.raises(OptionError, match=r"models: unknown model 'foo'; known are ssd, dqs, mwe, as"):
         find_contestants(("ssd", "foo"))
     with pytest.raises(OptionError, match="dqs is named twice"):
         find_contestants(("dqs", "ssd", "dqs"))
@@ -158,7 +158,9 @@ def swept(problem, transforms, influences, options):  # type: ignore[no-untyped-
     """A contestant of a test: linear blending that says it tried two strengths."""
     assert (options.seed, options.towards) == (4, "zero")
     fit = contestants.contest_linear_blend(problem, transforms, influences, options)
-    tried = SimpleNamespace(pulls=np.array([1.0, 0.1]), training=np.array([1.0, 2.0]), left_out=np.array([3.0, 4.0]))
+    tried = SimpleNamespace(
+        strengths=np.array([1.0, 0.1]), training=np.array([1.0, 2.0]), held_out=np.array([3.0, 4.0])
+    )
     return Swept(fit.deformer, tried)
 
 

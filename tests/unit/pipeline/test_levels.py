@@ -97,7 +97,7 @@ def test_by_triangles_is_kept_or_told():
 def test_nothing_more_to_leave_out_is_noted():
     found = fit_levels(character(), options=LodOptions(max_error="1e-9", levels=2, threads=1))
     assert found.levels.levels[1].bones == 7
-    assert "level 1 is as the one before" in found.notes[0]
+    assert "level 1 equals the previous one" in found.notes[0]
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -143,7 +143,7 @@ def test_what_is_refused(tube: MeshSequence) -> None:
 
 def test_few_poses_are_told(tube: MeshSequence) -> None:
     fit = rig_sequence(replace_frames(tube, tube.frames[:3]), options=RigOptions(threads=2))
-    assert any("3 poses say little" in warning for warning in fit.fit.report.warnings)
+    assert any("3 poses hardly determine" in warning for warning in fit.fit.report.warnings)
 
 
 def replace_frames(sequence: MeshSequence, frames: np.ndarray) -> MeshSequence:

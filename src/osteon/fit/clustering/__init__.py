@@ -1,1 +1,1 @@
-"""Which triangles move together: rotation sequences, mean shift, and the bones of core triangles."""
+"""Clustering of triangles that move together: rotation sequences, mean shift, and the bones of core triangles."""

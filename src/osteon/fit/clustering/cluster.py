@@ -1,4 +1,4 @@
-"""Core bone triangles: triangles whose rotation sequences lie close to a mode of their density.
+"""Core bone triangles: triangles whose rotation sequences are close to a mode of their density.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 4.2: points z_t of 9 S coordinates, L1 distance,
 bandwidth h = 9 S eps; a triangle belongs to the bone whose mode is closest to its shifted point, if that is nearer
@@ -44,7 +44,7 @@ from osteon.fit.clustering.mean_shift import (
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """How triangles are clustered into bones."""
+    """Options of clustering triangles into bones."""
 
     tolerance: float = 0.05  # eps: mean difference of rotation-matrix entries within one motion
     group_radius: float = 0.1  # of h: neighbouring triangles closer than this climb together; 0: each climbs alone
@@ -66,7 +66,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Which triangles move together."""
+    """The cluster of each triangle: triangles of one cluster move together."""
 
     labels: Int32  # (t,) bone, -1 outlier
     n_bones: int
@@ -178,7 +178,7 @@ def _find_modes(
     return number[labels[leader_of]], len(used)
 
 
-# Core triangles for exactly N bones: a search for the tolerance that gives N modes, then merging or splitting bones.
+# Core triangles for exactly N bones: a search for the tolerance with N modes, then merging or splitting bones.
 #
 # Based on: James and Twigg, Skinning Mesh Animations, 2005, section 4.2 and figure 5: the number of bones falls as the
 # tolerance eps grows. It does not fall strictly, and it can fall by more than one; hence the second part:
@@ -262,7 +262,7 @@ def _split_widest(sequence: MeshSequence, labels: Int32, new: int) -> Int32:
     if not spreads or max(spreads) < 0:
         areas = np.where(labels < 0, triangle_areas(sequence.rest, sequence.faces), -1)
         if areas.max(initial=-1) <= 0:
-            raise GeometryError(f"bones: no more than {new} bones can be made of this mesh; ask for fewer")
+            raise GeometryError(f"bones: this mesh allows at most {new} bones; set fewer")
         out[int(areas.argmax())] = new
         return out
     bone = int(np.argmax(spreads))

@@ -225,6 +225,6 @@ def _fit_bone(rest: Float64, posed: Float64, mass: Float64, rotations: Float64, 
 def _fit_linear(rest: Float64, posed: Float64, mass: Float64, rotations: Float64) -> Float64:
     """F (f,3,3) of eq. 14 for centred centroids (the translation equations are then solved by the centring)."""
     moment = np.einsum("t,ti,tj->ij", mass, rest, rest)
-    pull = FLATNESS * np.trace(moment) + 1e-300
-    right = np.einsum("t,fti,tj->fij", mass, posed, rest, optimize=True) + pull * rotations
-    return np.asarray(np.swapaxes(np.linalg.solve(moment + pull * np.eye(3), np.swapaxes(right, 1, 2)), 1, 2))
+    strength = FLATNESS * np.trace(moment) + 1e-300
+    right = np.einsum("t,fti,tj->fij", mass, posed, rest, optimize=True) + strength * rotations
+    return np.asarray(np.swapaxes(np.linalg.solve(moment + strength * np.eye(3), np.swapaxes(right, 1, 2)), 1, 2))

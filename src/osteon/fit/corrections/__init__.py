@@ -1,1 +1,1 @@
-"""What the skin leaves: low-rank displacements of the rest pose, alone and with the skin, and their normals."""
+"""Low-rank displacements of the rest pose that reduce the residual of a skin, and corrections of its normals."""

@@ -129,7 +129,7 @@ def squares_of(blends: Float64) -> Float64:
     return out
 
 
-def pulled_back(blends: Float64, left: Float64) -> Float64:
+def apply_transposed(blends: Float64, left: Float64) -> Float64:
     """(n,3,f) A' left."""
     out = np.empty((len(blends), 3, blends.shape[1]))
     for i in range(3):
@@ -178,7 +178,7 @@ def basis_of_block(
     if rank == 0:
         return np.zeros((count, 0, 3)), energy
     n = 3 * rank
-    b = np.matmul(pulled_back(blends, left), q).transpose(0, 2, 1).reshape(count, n)
+    b = np.matmul(apply_transposed(blends, left), q).transpose(0, 2, 1).reshape(count, n)
     sums = (squares_of(blends).reshape(6 * count, -1) @ qq).reshape(count, 6, -1)
     N = sums[:, _PLACE[None, :, None, :], _pair_numbers(rank)[:, None, :, None]].reshape(count, n, n)
     diagonal = np.einsum("vii->vi", N)

@@ -15,16 +15,17 @@ lambda = KEEP e_r / e_0 protects the model that remains when all corrections are
 change of both errors, so a rank that gains much may cost a little at rank 0. Normal rows (`problem.normals`) are a term
 of e_0, because corrections move no normal.
 
-Notes, E % at rank 10 and of the same model cut to rank 0, against corrections of the finished skin. Measured in a
-prototype on all vertices in 15 to 20 rounds; with a sample first, as here: horse 0.343, 1.07, chicken 0.039, 0.110,
-elasticcow 0.373, 0.558, clothhorse 0.395, 4.09.
+Notes, E % at rank 10 and of the same model truncated to rank 0, compared with corrections of the finished skin.
+Measured in a prototype on all vertices in 15 to 20 rounds; with a sample first, as here: horse 0.343, 1.07, chicken
+0.039, 0.110, elasticcow 0.373, 0.558, clothhorse 0.395, 4.09.
 | | alone        | together, lambda 0.5 | lambda fixed at 0.1 |
 | horse      | 0.390, 0.994 | 0.324, 1.08 | 0.309, 1.14 at 0.05 |
 | elasticcow | 0.396, 0.544 | 0.370, 0.560 | 0.362, 0.610 |
 | clothhorse | 0.418, 3.93  | 0.401, 3.98 | 0.408, 4.01 |
 Choosing the influences anew in every round gained nothing on clothhorse (0.4041 either way). With the stiffness of the
-plain refinement (5e-3) clothhorse stays at 0.408 and every extrapolation is refused; 1e-3 leaves the smallest singular
-values where they were (1st percentile 0.31 to 0.42), because corrections take over what bones would stretch for.
+plain refinement (5e-3) clothhorse remains at 0.408 and every extrapolation is rejected; 1e-3 leaves the smallest
+singular values where they were (1st percentile 0.31 to 0.42), because corrections take over what bones would stretch
+for.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from osteon.fit.moments import add_blend_moments, blend_moments, moment_centers
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.nonnegative import minimise_on_simplex
 from osteon.fit.skin.scaled_bones import sweep_scaled
-from osteon.fit.skin.solve_bones import bone_pull, solve_frame_flexible, solve_frame_rigid, step_ahead
+from osteon.fit.skin.solve_bones import bone_strengths, solve_frame_flexible, solve_frame_rigid, step_ahead
 
 #: Weight of a relative change of the error without corrections against one with them.
 KEEP = 0.55
@@ -71,7 +72,7 @@ SAMPLE_VERTICES = (1_500, 4_000)
 
 @dataclass(frozen=True, slots=True)
 class JointRefinementOptions:
-    """How skin and corrections are refined together."""
+    """Options of the joint refinement of skin and corrections."""
 
     rank: int
     bone_type: BoneType = "scaled"
@@ -183,7 +184,7 @@ class _Joint:
         problem, options, skin = self.problem, self.options, state.skin
         n_bones = skin.transforms.shape[1]
         plain, plain_x = blend_moments(problem, skin.bones, skin.weights, n_bones, options.threads)
-        pull = (1 + self.keep) * bone_pull(plain, options.stiffness)
+        strength = (1 + self.keep) * bone_strengths(plain, options.stiffness)
         transforms = skin.transforms.copy()
         axes = self.axes
         if axes is None and options.bone_type == "scaled":
@@ -197,9 +198,9 @@ class _Joint:
                 targets = np.ascontiguousarray(problem.targets[:, 3 * f : 3 * f + 3])
                 add_blend_moments(points, targets, skin.bones, skin.weights, 0, len(points), zz, zx)
                 if options.bone_type == "flexible":
-                    transforms[f] = solve_frame_flexible(zz, zx, transforms[f], pull)
+                    transforms[f] = solve_frame_flexible(zz, zx, transforms[f], strength)
                 elif axes is not None:
-                    sweep_scaled(zz, zx, transforms[f : f + 1], axes, np.ascontiguousarray(pull[::4]))
+                    sweep_scaled(zz, zx, transforms[f : f + 1], axes, np.ascontiguousarray(strength[::4]))
                 else:
                     solve_frame_rigid(zz, zx, transforms[f : f + 1])
 
@@ -227,7 +228,7 @@ class _Joint:
         return done, float(e_r.sum() + self.keep * e_0.sum())
 
     def _weigh(self, state: CorrectedSkin, transforms: Float64, q: Float64, block: slice) -> tuple[Float64, Float64]:
-        """New weights (n,k) of some vertices for the basis as it is, and their squared errors without it."""
+        """New weights (n,k) of some vertices for the current basis, and their squared errors without it."""
         problem, bones, weights = self.problem, state.skin.bones[block], state.skin.weights[block]
         used = weights > 0
         chosen, counts = np.argsort(~used, axis=1, kind="stable"), used.sum(axis=1)

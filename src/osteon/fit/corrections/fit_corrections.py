@@ -39,10 +39,10 @@ from osteon.fit.corrections.columns import (
     ColumnFit,
     SkinState,
     add_columns,
+    apply_transposed,
     blends_and_residue,
     no_columns,
     order_columns,
-    pulled_back,
     scaled_columns,
     solve_basis,
     solve_coefficients,
@@ -57,14 +57,15 @@ from osteon.fit.problem import FitProblem
 #
 # Columns that are fitted together are optimal together. Truncated, they may raise the error: where a blend A nearly
 # vanishes in one frame, a vertex gets a huge displacement there, which the columns cancel in all other frames. Such
-# vertices are few and each has its own displacements, so only they are fitted again, column after column, each to what
-# the ones before have left. That cannot raise e_r(v). The coefficients stay, so no other vertex notices.
+# vertices are few and each has its own displacements, so only they are fitted again, column after column, each to the
+# residual of the previous ones. That cannot raise e_r(v). The coefficients do not change, so no other vertex is
+# affected.
 #
-# One column per frame can be exact, and then no vertex has a choice: see `exact_corrections`.
+# One column per frame can be exact, and then every vertex is determined: see `exact_corrections`.
 
 #: Of the diagonal of the 3x3 systems.
 REFIT_DAMPING = 1e-8
-#: Of the motion: E of 1e-5 %, which is what single precision leaves of a good fit.
+#: Of the motion: E of 1e-5 %, the rounding error of single precision in a good fit.
 ROUNDING = 1e-7
 #: Displacements in posed space that are held at a time.
 NUMBERS_A_BLOCK = 500_000
@@ -110,7 +111,7 @@ def _one_by_one(
             N[:, i, j] = N[:, j, i] = sums[:, row]
         diagonal = np.einsum("vii->vi", N)
         diagonal += REFIT_DAMPING * diagonal.sum(axis=1, keepdims=True) + 1e-300
-        u = np.linalg.solve(N, (pulled_back(blends, left) @ q[:, r])[..., None])[..., 0]
+        u = np.linalg.solve(N, (apply_transposed(blends, left) @ q[:, r])[..., None])[..., 0]
         left -= q[:, r, None] * np.einsum("vfij,vj->vfi", blends[..., :3], u)
         basis[:, r] = u
     return basis
@@ -123,9 +124,9 @@ def rises(problem: FitProblem, errors: Float64) -> NDArray[np.intp]:
     return where
 
 
-def _worst_offenders(errors: Float64, steps: NDArray[np.intp], settled: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The smallest set of vertices that explains the rise of the total at these ranks."""
-    growth = np.where(settled[:, None], 0.0, errors[:, steps + 1] - errors[:, steps])
+def _vertices_of_rise(errors: Float64, steps: NDArray[np.intp], refitted: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The smallest set of vertices that accounts for the rise of the total at these ranks."""
+    growth = np.where(refitted[:, None], 0.0, errors[:, steps + 1] - errors[:, steps])
     blame = np.maximum(growth, 0).sum(axis=1)
     order = np.argsort(-blame, kind="stable")
     explained = np.cumsum(growth[order], axis=0) >= (errors[:, steps + 1] - errors[:, steps]).sum(axis=0)
@@ -137,14 +138,14 @@ def _worst_offenders(errors: Float64, steps: NDArray[np.intp], settled: NDArray[
 def never_rising(problem: FitProblem, skin: SkinState, columns: ColumnFit, fixed: ColumnFit, threads: int) -> ColumnFit:
     """The columns, refitted for as few vertices as needed."""
     errors = errors_of_ranks(problem, skin, columns, fixed, threads)
-    basis, settled = columns.basis, np.zeros(problem.n_vertices, np.bool_)
+    basis, refitted = columns.basis, np.zeros(problem.n_vertices, np.bool_)
     while len(steps := rises(problem, errors.sum(axis=0))):
-        chosen = _worst_offenders(errors, steps, settled)
+        chosen = _vertices_of_rise(errors, steps, refitted)
         if len(chosen) == 0:  # only rounding is left
             break
         basis = basis.copy() if basis is columns.basis else basis
         _fit_again(problem, skin, ColumnFit(basis, columns.coefficients), fixed, chosen, errors, threads)
-        settled[chosen] = True
+        refitted[chosen] = True
     return ColumnFit(basis, columns.coefficients)
 
 
@@ -200,7 +201,7 @@ def _displacement_block(
     factor = _factor(squares_of(blends), damping.amount)
     out = np.zeros((stop - start, 3, problem.n_frames))
     for _ in range(damping.times):
-        step = _solve(factor, pulled_back(blends, left))
+        step = _solve(factor, apply_transposed(blends, left))
         out += step
         for j in range(3):
             left -= blends[..., j] * step[:, j, :, None]
@@ -320,7 +321,7 @@ def fit_corrections(
 # Vertices whose blend nearly collapses in some frame: no correction in single precision moves them there.
 #
 # A correction d moves a vertex by A d. Where the smallest singular value of the blend A is s, a move may need a d that
-# is 1 / s times as long, of which single precision loses the 1e-7th part. As many corrections as frames promise to be
+# is 1 / s times as long, of which single precision loses the 1e-7th part. As many corrections as frames have to be
 # exact, so such a vertex follows its strongest bone alone, where that is less flat.
 
 #: Blends flatter than this, relative to their size, are replaced.

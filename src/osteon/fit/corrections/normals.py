@@ -2,9 +2,9 @@
 
     minimise over n, N, q:   sum_n sum_f  rho || M_n^f (n_n + N_n q^f) - m_n^f ||^2,        M = L / |L (n + N q)|
 
-with L the linear part of the blend that stock players use, m the source's normal, and rho = 1 / chord, which turns the
-squares into angles. Rest normals n are fitted first (`skin/rest_normals.py`), then as many columns as are requested, or
-as the shading needs.
+with L the linear part of the blend that stock players use, m the source's normal, and rho = 1 / chord, which makes the
+sum of squares a sum of angles. Rest normals n are fitted first (`skin/rest_normals.py`), then as many columns as are
+requested, or as the shading needs.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6, eq. 13 in its linear form: coefficients of the
 normals. L does not depend on the corrections of positions, so neither do these columns: a model that is truncated to a
@@ -17,7 +17,7 @@ lower rank keeps its shading.
 | M | (n,f,3,3); only M'M and M'm are ever made, from bones and weights, for a block of normals at a time |
 
 Differs from the paper: fitted in posed space by alternating the two linear solves, from the SVD of the rest-frame
-differences (M'M + d)^-1 M'(m - M n); M takes the length that the corrected normal ends with. Coefficients are found on
+differences (M'M + d)^-1 M'(m - M n); M is scaled by the length of the corrected normal. Coefficients are found on
 a sample of the normals. Iteratively reweighted solves converge slowly, so the last ones are over-relaxed.
 
 Notes, mean degrees at rank 5 by rounds on all normals, without and with over-relaxation 1: horse, 30 flexible 3: 0.995,
@@ -166,7 +166,7 @@ def _row_products(
             out[row, 5, f] = rho * (l2 * l2 + l5 * l5 + l8 * l8)
 
 
-#: Rows and columns of the six numbers of a symmetric 3x3 matrix, and which of the six stands where.
+#: Rows and columns of the six numbers of a symmetric 3x3 matrix, and the index among the six of each entry.
 _ROW, _COLUMN = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2])
 _PLACE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
@@ -231,10 +231,10 @@ def _solve_basis(maps: _Maps, fit: NormalFit, threads: int) -> NormalFit:
         sums = (squares.reshape(6 * count, -1) @ pairs).reshape(count, 6, rank, rank)
         n = sums[:, _PLACE].transpose(0, 3, 1, 4, 2).reshape(count, 3 * rank, 3 * rank)
         diagonal = np.einsum("nii->ni", n)
-        pull = DAMPING * diagonal.mean(axis=1)[:, None] + 1e-300
-        diagonal += pull
+        strength = DAMPING * diagonal.mean(axis=1)[:, None] + 1e-300
+        diagonal += strength
         b = (right.reshape(3 * count, -1) @ q).reshape(count, 3, rank).transpose(0, 2, 1)
-        b = b + pull[..., None] * np.concatenate([fit.rest[start:stop, None], fit.basis[start:stop]], axis=1)
+        b = b + strength[..., None] * np.concatenate([fit.rest[start:stop, None], fit.basis[start:stop]], axis=1)
         out[start:stop] = np.linalg.solve(n, b.reshape(count, 3 * rank, 1)).reshape(count, rank, 3)
 
     for_blocks(work, maps.count, BLOCK, threads)
@@ -444,7 +444,7 @@ def _prepare(
 
 
 def _with_normals(model: SkinnedModel, source: SourceNormals, fit: NormalFit) -> SkinnedModel:
-    """The model with these normals; corrections of positions stay."""
+    """The model with these normals; corrections of positions do not change."""
     known = model.corrections
     rank = 0 if known is None else known.rank
     asset = replace(model.asset, normals=source.as_stored(fit.rest))

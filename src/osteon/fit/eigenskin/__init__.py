@@ -1,1 +1,1 @@
-"""EigenSkin: a rig and meshes of known poses in, displacements that follow the joints out."""
+"""EigenSkin: displacements that follow the joints of a rig, learned from meshes of known poses."""

@@ -36,7 +36,7 @@ from osteon.fit.eigenskin.driver_fields import DriverField, JointSettings
 #     m_jv = exp(-(d / l)^2 / 2) h,      d: distance of vertex v from joint j at rest,  l: REGION of the bones that meet
 #
 # h is how much of the vertex belongs, by its weights, to bones that are at most `HOPS` steps from the joint in the
-# tree, so that a finger does not answer for its neighbour.
+# tree, so that a finger is not affected by its neighbour.
 
 REGION = 0.75
 HOPS = 2
@@ -84,7 +84,7 @@ RADII, RIDGES = (0.5, 1.0, 2.0), (1e-6, 1e-3, 1e-2, 1e-1)
 #: Largest number of settings at which a part is sampled.
 SAMPLES = 8
 #: Vertices per block of systems, and vertices for the choice of radius and ridge.
-BLOCK, LOOKED_AT = 256, 192
+BLOCK, SAMPLED = 256, 192
 #: Proximities below this count as zero.
 FAR = 1e-3
 
@@ -169,18 +169,18 @@ def _chosen(
 ) -> tuple[float, float]:
     """Radius and ridge of the least leave-one-out error over the vertices that move most."""
     moves = np.einsum("pvi,pvi->v", displacements, displacements)
-    looked_at = np.argsort(-moves, kind="stable")[: max(1, len(moves) // 2)]
-    looked_at = np.sort(looked_at[:: max(1, len(looked_at) // LOOKED_AT)])
-    known = displacements[:, looked_at].transpose(1, 0, 2)
-    parts = _parts(near[:, looked_at], drivers)
-    missed = {}
+    chosen = np.argsort(-moves, kind="stable")[: max(1, len(moves) // 2)]
+    chosen = np.sort(chosen[:: max(1, len(chosen) // SAMPLED)])
+    known = displacements[:, chosen].transpose(1, 0, 2)
+    parts = _parts(near[:, chosen], drivers)
+    errors = {}
     for radius in RADII:
         kernels = _kernels(settings, drivers, radius)
         for ridge in RIDGES:
             inverse = np.linalg.inv(_system(kernels, parts, ridge))
             off = (inverse @ known) / np.einsum("vpp->vp", inverse)[..., None]
-            missed[radius, ridge] = float((off**2).sum())
-    return min(missed, key=missed.__getitem__)
+            errors[radius, ridge] = float((off**2).sum())
+    return min(errors, key=errors.__getitem__)
 
 
 def _spread(settings: JointSettings, driver: tuple[int, ...]) -> Int64:

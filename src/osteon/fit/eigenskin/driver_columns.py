@@ -26,27 +26,27 @@ from osteon.fit.eigenskin.options import EigenSkinOptions
 # A limit of columns per vertex, by smooth masks; the remaining columns are refitted to the product of all columns.
 #
 # A vertex program has room for a few displacements per vertex. With m_cv the length that column c moves vertex v by in
-# poses that turn all joints (root mean square), and t_v the length of the first one that there is no room for,
+# poses that rotate all joints (root mean square), and t_v that of the first column beyond the limit,
 #
 #     mask_cv = max(0, 1 - (max(t_v, LEAST reach_c) / m_cv)^2)
 #
 #     minimise over U':   E_a || sum_c a_c (U_cv - U'_cv) ||^2 + FADE sum_c E[a_c^2] (1 / mask_cv^2 - 1) |U'_cv|^2
 #
-# Where a mask is one nothing holds a column, where it is zero the column is gone. Lengths vary smoothly over the mesh,
-# the one of a given rank too, so that a column fades out where stronger ones take its room. Columns that all but do
-# nothing at a vertex go the same way: what they move there is a thousandth of what their joint does. Coefficients a are
-# those of poses that were seen, and of imagined ones in which every joint is turned as in one of its own poses.
+# Where a mask is one, a column is not regularised; where it is zero, the column is zero. Lengths vary smoothly over the
+# mesh, also the one of a given rank, so a column fades out where stronger ones use up the limit. A column with hardly
+# any effect at a vertex (a thousandth of that of its joint) is masked likewise. Coefficients a are those of the
+# training poses, and of random poses in which every joint is rotated as in one of its training poses.
 #
 # Based on: Kry, James and Pai, EigenSkin, 2002, section 2.5: "smoothly mask the support groups to smaller regions".
-# Differs from the paper: columns are fitted again to what all of them together did.
+# Differs from the paper: columns are refitted to the product of all of them.
 #
-# Notes, limit 10, share of the skin's error removed in poses unseen, mean and worst. Built-in hand, 82 columns of which
-# 16 lie on a vertex: no limit 93.4, 89.1; masks alone, by longest displacements 90.7, 87.4, by root mean squares 91.0,
-# 87.6, with the eighth power instead of the square 92.0, 88.6; fitted again with FADE of 1 90.4, 86.8, of 0.1 92.2,
-# 88.3, of 0.01 92.5, 88.5, but columns then end three times as steeply; with 0.1 to poses seen alone 91.9, 88.3.
-# Elastic hand, 30 columns, 4.5 a vertex: 97.3 without a limit and with any of these. How rough columns are differs by
-# less than a percent. LEAST, with five columns per joint, entries per vertex: nothing 7.5, 1/2000 5.3, 1/1000 4.9,
-# 1/500 4.5; the last leaves 0.07 points more of poses that were seen.
+# Notes, limit 10, share of the skin's error removed in unseen poses, mean and worst. Built-in hand, 82 columns of which
+# up to 16 affect one vertex: no limit 93.4, 89.1; masks alone, by longest displacements 90.7, 87.4, by root mean
+# squares 91.0, 87.6, with the eighth power instead of the square 92.0, 88.6; refitted with FADE of 1 90.4, 86.8, of 0.1
+# 92.2, 88.3, of 0.01 92.5, 88.5, but columns then end three times as steeply; with 0.1 to the training poses alone
+# 91.9, 88.3. Elastic hand, 30 columns, 4.5 per vertex: 97.3 without a limit and with any of these. The roughness of the
+# columns differs by less than a percent. LEAST, with five columns per joint, entries per vertex: nothing 7.5, 1/2000
+# 5.3, 1/1000 4.9, 1/500 4.5; the last leaves 0.07 points more of the error in training poses.
 
 #: Least displacement by a column at a vertex, relative to the longest displacement of its joints.
 LEAST = 1e-3
@@ -59,7 +59,7 @@ BLOCK = 1024
 
 
 def limit_columns(columns: Float64, reach: Float64, limit: int, a: Float64) -> Float64:
-    """Columns (r,v,3) masked to `limit` a vertex; `reach` (r,) is that of their drivers, a (p,r) their coefficients."""
+    """Columns (r,v,3) masked to `limit` per vertex; `reach` (r,) of their drivers, coefficients a (p,r)."""
     gram = a.T @ a / max(len(a), 1)
     masks = _masks(columns, reach, limit, np.sqrt(np.diag(gram)))
     changed = np.any((masks < 1) & np.any(columns, axis=2), axis=0)
@@ -175,7 +175,7 @@ def assemble_columns(poses: PosesOfJoints, found: DriverColumns, n_places: int) 
     if poses.options.limit and len(columns):
         reach = np.array([bases[d].field.reach for _, d in order])
         columns = limit_columns(columns, reach, poses.options.limit, _typical(settings, tables))
-    kept = np.flatnonzero(columns.any(axis=(1, 2)))  # stronger columns may have displaced a column everywhere
+    kept = np.flatnonzero(columns.any(axis=(1, 2)))  # masks of stronger columns may have removed a column everywhere
     return columns[kept], tables if len(kept) == len(columns) else tables.take(kept)
 
 

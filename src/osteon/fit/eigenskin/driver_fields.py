@@ -72,7 +72,7 @@ class JointSettings:
             if apart.min() < SAME:
                 other = self.names[int(earlier[apart.argmin()])]
                 raise GeometryError(
-                    f"pose '{self.names[p]}': its joints are turned as in pose '{other}'; leave one of them out"
+                    f"pose '{self.names[p]}': its joints are rotated as in pose '{other}'; omit one of them"
                 )
 
 

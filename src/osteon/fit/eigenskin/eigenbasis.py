@@ -1,18 +1,19 @@
-"""Eigendisplacements: the support of a driver, and the principal components of what it does there.
+"""Eigendisplacements: the support of a driver, and the principal components of its field there.
 
     A = U D V'      A (3|S|, q): the field of a driver on its support S, a column for each setting
 
-U are the eigendisplacements, D V' the coordinates of the settings. The first n of U are the n columns that leave least
-of A, ||A||^2 - sum of the first n of D^2 (section 2.3). Here a column has the length that it reaches in its poses, so
-that coordinates lie in -1 … 1: morph targets are shapes that are seen.
+U are the eigendisplacements, D V' the coordinates of the settings. The first n of U are the n columns with the least
+residual of A, ||A||^2 - sum of the first n of D^2 (section 2.3). Here a column is scaled by its largest coordinate, so
+that coordinates are in -1 … 1 and a morph target has the size that it reaches in the poses.
 
 Based on: Kry, James and Pai, EigenSkin, 2002, sections 2.2 and 2.3.
-Differs from the paper: as many columns as equal numbers would be, a number in all, or a bound of what they leave, are
-shared out by D^2, which is best because poses of one driver say nothing about others; a joint that turns about two
-axes counts as two; supports of pairs are twice as large, because what they add is small everywhere.
+Differs from the paper: the total number of columns (equal numbers for all drivers, a given total, or a bound of the
+residual) is distributed by D^2, which is optimal because poses of one driver do not depend on others; a joint that
+rotates about two axes counts as two; supports of pairs are twice as large, because pair terms are small everywhere.
 
-Notes, share of the skin's error removed in poses unseen, mean and worst, equal numbers and as many shared out: measured
-hand 97.2, 96.0 and 97.3, 96.9; built-in hand 91.4, 89.2 and 92.1, 90.5, and with an eighth fewer still 92.1, 90.5.
+Notes, share of the skin's error removed in unseen poses, mean and worst, equal numbers and the same total distributed:
+measured hand 97.2, 96.0 and 97.3, 96.9; built-in hand 91.4, 89.2 and 92.1, 90.5, and with an eighth fewer still 92.1,
+90.5.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class KnownPoses:
         object.__setattr__(self, "hinges", checked("hinges", self.hinges, (n_bones, 3), np.float64))
 
     def take(self, poses: Sequence[int] | Int64) -> KnownPoses:
-        """Some of them."""
+        """A subset of the poses."""
         chosen = np.asarray(poses, np.int64)
         return KnownPoses(
             self.frames[chosen], self.transforms[chosen], tuple(self.names[p] for p in chosen), self.hinges
@@ -70,7 +70,7 @@ class EigenSkinFit:
     counts: list[int]  # columns of each driver
     functions: list[SettingsFit]  # coordinates of each driver as functions of its settings
     normals: DriverColumns | None  # the same for normals, if there are any
-    left_out: tuple[str, ...]  # poses that the preset does not use
+    omitted: tuple[str, ...]  # poses that the preset does not use
 
 
 def fit_eigenskin(
@@ -86,7 +86,7 @@ def fit_eigenskin(
     assert character.skeleton is not None  # checked above
     report_progress(progress, "settings", 0.0)
     whole = find_settings(poses.transforms, character.skeleton.parents, poses.names, poses.hinges)
-    chosen, left_out = _usable(whole, options)
+    chosen, omitted = _usable(whole, options)
     _check_still(character, poses, whole)
     poses, settings = poses.take(chosen), whole.take(chosen)
     settings.check_distinct()
@@ -104,7 +104,7 @@ def fit_eigenskin(
     displacement = displacement.in_8_bits() if options.basis_bits == 8 else displacement
     report_progress(progress, "coordinates", 1.0)
     columns = (found.bases, found.counts, found.functions)
-    return EigenSkinFit(displacement, settings, joints.groups, observed, *columns, normals, left_out)
+    return EigenSkinFit(displacement, settings, joints.groups, observed, *columns, normals, omitted)
 
 
 def _normals(joints: PosesOfJoints, poses: KnownPoses, found: DriverColumns) -> DriverColumns | None:
@@ -137,7 +137,7 @@ def _check(character: Character, poses: KnownPoses) -> None:
     """Refuse a rig without joints and poses of another mesh or rig."""
     skeleton, n_vertices = character.skeleton, character.mesh.n_vertices
     if skeleton is None or not (skeleton.parents >= 0).any():
-        raise GeometryError(f"'{character.mesh.name}': no bone hangs on another, so there are no joints to follow")
+        raise GeometryError(f"'{character.mesh.name}': no bone is a child of another, so there are no joints to follow")
     if len(skeleton.names) != len(poses.hinges):
         raise GeometryError(f"transforms: {len(poses.hinges)} bones, but the skeleton has {len(skeleton.names)} joints")
     if poses.frames.shape[1] != n_vertices:
@@ -153,7 +153,7 @@ def _check_still(character: Character, poses: KnownPoses, settings: JointSetting
         off = rest_displacements(character.deformer, rest, one.frames, one.transforms).values
         if np.abs(off).max(initial=0.0) > AT_REST * character.mesh.diagonal:
             raise GeometryError(
-                f"pose '{poses.names[p]}': no joint is turned, but its mesh is not at rest; say how joints are turned"
+                f"pose '{poses.names[p]}': no joint is rotated, but its mesh is not at rest; add its joint rotations"
             )
 
 
@@ -163,7 +163,7 @@ def _usable(settings: JointSettings, options: EigenSkinOptions) -> tuple[Int64, 
     used = (moving == 1) if options.preset == "paper" else (moving > 0)
     if not used.any():
         alone = " alone" if options.preset == "paper" and moving.any() else ""
-        raise GeometryError(f"poses: no joint turns{alone} in any of them, so there is nothing to learn")
+        raise GeometryError(f"poses: no joint rotates{alone} in any of them, so there is nothing to learn")
     names = tuple(
         name for name, joints, wanted in zip(settings.names, moving, used, strict=True) if joints and not wanted
     )

@@ -24,18 +24,18 @@ from osteon.deform.joint_rbf import compare_rotations, driver_shapes, rotation_v
 # Additional settings of free joints between the observed ones, with values predicted by a smooth kernel.
 #
 # phi(r) = exp(-r / r0) has a kink at every centre. On a line, a hinge's settings, that does little harm: between two
-# centres it is all but straight. In two or three axes it is a cone around each centre, and what one axis does fades
-# while the joint turns about another. So numbers are first interpolated by
+# centres it is nearly linear. In two or three axes it is a cone around each centre, and the effect of one axis fades
+# while the joint rotates about another. So values are first interpolated by
 #
 #     psi(x) = (1 + x + x^2 / 3) exp(-x),   x = r / r1,            (Matérn's kernel, twice differentiable)
 #
-# r1 chosen by leave-one-out, at a grid over the box around the settings; then those of the grid are settings too, and
-# the kernel of players passes through all of them. What was seen is met as before.
+# with r1 by leave-one-out, on a grid over the box around the settings; the grid points are then settings too, and the
+# kernel of players interpolates all of them. Values at the observed settings are met as before.
 #
-# Notes, built-in hand, knuckles seen at twelve settings along both axes and at two of both at once, error at four
+# Notes, built-in hand, knuckles observed at twelve settings along both axes and at two of both at once, error at four
 # others of both at once: phi alone 17 %, psi 6 %, phi through a grid of 2 x 2 or more 9 %; thumb, whose axes reach
 # equally far, 7, 2, and with grids of 2 x 2, 5 x 3, 7 x 5 5.4, 3.4, 2.5 %. All joints, share of the skin's error
-# removed in poses unseen, mean and worst: phi 93.1, 88.3; with 5 x 3 93.8, 92.1; with 7 x 5 93.9, 91.9.
+# removed in unseen poses, mean and worst: phi 93.1, 88.3; with 5 x 3 93.8, 92.1; with 7 x 5 93.9, 91.9.
 
 #: Radii of psi that are tried, radians.
 SMOOTH_RADII = (0.5, 1.0, 2.0, 4.0)
@@ -63,7 +63,9 @@ def smooth_settings(rotations: Float64, values: Float64, sizes: Float64 | None =
     square = known @ known.T
     radius = min(
         SMOOTH_RADII,
-        key=lambda r: _left_out(_kernel(rotations, rotations, r) + SMOOTH_DAMPING * np.eye(len(rotations)), square),
+        key=lambda r: _leave_one_out(
+            _kernel(rotations, rotations, r) + SMOOTH_DAMPING * np.eye(len(rotations)), square
+        ),
     )
     system = _kernel(rotations, rotations, radius) + SMOOTH_DAMPING * np.eye(len(rotations))
     return grid, np.asarray(_kernel(grid, rotations, radius) @ np.linalg.solve(system, values))
@@ -157,14 +159,14 @@ def _chosen(centres: Float64, known: Float64, axes: Float64, options: RbfOptions
         return options.radii[0], 0.0
     square = known @ known.T  # errors depend on the values only through this
     tried = [(radius, ridge) for radius in options.radii for ridge in options.ridges]
-    left = {both: _left_out(_system(centres, axes, *both), square) for both in tried}
+    left = {both: _leave_one_out(_system(centres, axes, *both), square) for both in tried}
     plain = min((key for key in left if key[1] == 0.0), key=left.__getitem__)
     best = min(left, key=left.__getitem__)
     return best if left[best] < (1 - WORTH_A_RIDGE) * left[plain] else plain
 
 
-def _left_out(system: Float64, square: Float64) -> float:
+def _leave_one_out(system: Float64, square: Float64) -> float:
     """Sum of squared leave-one-out errors over all settings but the first, rest."""
     inverse = np.linalg.inv(system)
-    missed = np.einsum("pq,qr,pr->p", inverse, square, inverse) / np.diag(inverse) ** 2
-    return float(missed[1:].sum())
+    errors = np.einsum("pq,qr,pr->p", inverse, square, inverse) / np.diag(inverse) ** 2
+    return float(errors[1:].sum())

@@ -20,7 +20,7 @@ _PAIRS = "the paper has no pairs of joints; omit it, or use the default preset"
 
 @dataclass(frozen=True, slots=True)
 class EigenSkinOptions:
-    """How displacements that follow joints are learned."""
+    """Options of learning displacements that follow joints."""
 
     preset: EigenSkinPreset = option(
         "default",
@@ -29,7 +29,7 @@ class EigenSkinOptions:
     )
     per_joint: int = option(
         2,
-        help="Eigendisplacements per joint and rotation axis, on average; each is assigned where it helps most.",
+        help="Eigendisplacements per joint and rotation axis, on average; assigned where they reduce the error most.",
         flags=("--per-joint", "-n"),
         minimum=0,
         needs=(

@@ -5,7 +5,7 @@
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2.2 and figure 2.
 Differs from the paper: the inverse of a nearly collapsed blend would make displacements huge. Singular values are
 bounded below by `FLATTEST`, so that a displacement is at most 1 / FLATTEST as long as the error; such blends are
-counted. All others are inverted exactly, so that training poses are reproduced.
+counted. All others are inverted exactly, so training poses are reproduced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from osteon.core.topology import weld_points
 from osteon.deform.normals import rest_normals
 from osteon.deform.pose import blends_of
 
-#: Lower bound of the singular values of a blend, relative to the size at which the body plays.
+#: Lower bound of the singular values of a blend, relative to the scale of the frames (`play_scale`).
 FLATTEST = 0.1
 
 
@@ -32,7 +32,7 @@ class RestDisplacements:
 
     values: Float64  # (p,v,3)
     bounded: int  # blends, over all poses and vertices, whose inverse was bounded
-    flattest: float  # the smallest singular value of all blends, over the size of play
+    flattest: float  # the smallest singular value of all blends, over `play_scale`
 
 
 def rest_displacements(deformer: Deformer, rest: Float64, frames: FloatArray, transforms: Float64) -> RestDisplacements:
@@ -61,8 +61,8 @@ def bounded_inverse(linear: Float64, floor: float) -> tuple[Float64, int, float]
 #
 #     d_n^p = |F n~| F^-1 n^p - n~
 #
-# F is the linear part of the blend of a normal's vertex in pose p, n~ the normal at rest and n^p as the pose has it:
-# with n~ + d players, which show F (n~ + d) at unit length, show n^p. From d eigennormals are made as
+# F is the linear part of the blend of a normal's vertex in pose p, n~ the normal at rest and n^p that of the pose.
+# Players compute F (n~ + d) at unit length, which is n^p. Eigennormals are computed from d as
 # eigendisplacements are from displacements (`driver_columns.py`). A mesh with several normals per vertex has a d for
 # each of them.
 #
@@ -70,8 +70,8 @@ def bounded_inverse(linear: Float64, floor: float) -> tuple[Float64, int, float]
 # corrections".
 # Differs from the paper, beyond what `--preset paper` does: supports of normals have a quarter of the threshold.
 #
-# Notes, built-in hand, two columns per joint, limit 10, mean degrees in poses unseen: none 4.52; sharing the
-# coefficients of the displacements 0.55; 81 of their own 0.50, with a quarter of the threshold 0.47; 121 of their own
+# Notes, built-in hand, two columns per joint, limit 10, mean degrees in unseen poses: none 4.52; sharing the
+# coefficients of the displacements 0.55; 81 separate ones 0.50, with a quarter of the threshold 0.47; 121 separate ones
 # 0.49; without a limit 0.43 and, with a quarter of the threshold, 0.37. Elastic hand: none 2.52, shared 0.12, a quarter
 # of the threshold 0.10. With `--preset paper`, whose supports are of 4 %, shared ones are closer: 1.06 and 1.22, 0.33
 # and 0.44.

@@ -1,1 +1,1 @@
-"""Families other than linear blending, each fitted from a finished linear blend skin: one file a family."""
+"""Families other than linear blending, each fitted from a finished linear blend skin: one file per family."""

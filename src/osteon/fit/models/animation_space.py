@@ -1,24 +1,25 @@
-"""Weights and offsets of Animation Space for bones that are given.
+"""Weights and offsets of Animation Space for given bones.
 
     for each vertex:   minimise over dw, d   sum_f || sum_k M_k^f ((w_k + dw_k) [p; 1] + u [d_k; 0]) - x^f ||^2
                                              + lambda (|dw|^2 + |d|^2),     sum_k dw_k = 0,  sum_k d_k = 0
 
-Both sums are kept exactly: features are taken less their mean over the slots. The ridge's solution is a sum of rows of
-features, so it has no part along what was taken away.
+Both sums are kept exactly: the mean over the slots is subtracted from the features. The ridge solution is a combination
+of rows of features, so it has no component along the mean.
 
 | symbol | name |
 | --- | --- |
 | M, p, x | transforms (f,b,3,4), points, targets of the problem |
 | w       | weights of the linear blend skin (v,k) |
-| u       | OFFSET, of the RMS radius of the rest pose: what counts as much as a weight of one |
+| u       | OFFSET, in RMS radii of the rest pose: the offset that is regularised as strongly as a weight of one |
 
-Bones for a deformer that stays: as of linear blending (solve_bones.py), with Z = q instead of w [p; 1].
+Bones for a fixed deformer: as for linear blending (solve_bones.py), with Z = q instead of w [p; 1].
 
 Based on: Reid and Jacka, Mesh Approximation for Animated Characters, sections 2.1.3 and 3.1.
 Differs from the paper: regularised towards the skin (ridge_fit.py), the rest pose is kept.
 
 Notes. RMS on 14 unseen poses over that of the skin, as in ridge_fit.py, 1,200 vertices, u of 0.3, 0.1 and
-0.05: 0.796, 0.782, 0.778; of 0.3 without sum d = 0 0.777: that bones at rest leave the rest pose is worth it.
+0.05: 0.796, 0.782, 0.778; of 0.3 without sum d = 0 0.777: the constraint is kept because bones at rest then reproduce
+the rest pose.
 """
 
 from __future__ import annotations
@@ -84,11 +85,11 @@ class _System:
         return cls(problem.points, linear, shifts, bones, problem.rest_scale)
 
     def features(self, vertices: Int64) -> Float64:
-        turned = self.linear[self.bones[vertices]]  # (n,k,3f,3)
-        moved = np.einsum("nkmj,nj->nkm", turned, self.points[vertices, :3]) + self.shifts[self.bones[vertices]]
-        out = np.concatenate([moved[..., None], OFFSET * turned], axis=3)
+        linear = self.linear[self.bones[vertices]]  # (n,k,3f,3)
+        moved = np.einsum("nkmj,nj->nkm", linear, self.points[vertices, :3]) + self.shifts[self.bones[vertices]]
+        out = np.concatenate([moved[..., None], OFFSET * linear], axis=3)
         out -= out.mean(axis=1, keepdims=True)
-        return out.transpose(0, 2, 1, 3).reshape(len(vertices), 1, turned.shape[2], -1)
+        return out.transpose(0, 2, 1, 3).reshape(len(vertices), 1, linear.shape[2], -1)
 
     def local(self, vertices: Int64, positions: Float64) -> Float64:
         return positions.reshape(len(vertices), 1, -1)

@@ -2,7 +2,7 @@
 
     minimise over w, q:   sum_v sum_f || y(sum_k w_vk s_k q_k^f; p_v) - x_v^f ||^2,   w >= 0, sum w = 1, at most k
 
-y(b; p) = p + N(b; p) / D(b) is the point that the screw b takes p to, with D = r.r and, for b = (r, d), r = (u, w):
+y(b; p) = p + N(b; p) / D(b) is the image of p under the screw b, with D = r.r and, for b = (r, d), r = (u, w):
     N = 2 u x (u x p + w p) + 2 (w d_u - d_w u + u x d_u)
 Both are quadratic in b, so the slope along a change c of b is (N'(b, c) - (y - p) D'(b, c)) / D.
 
@@ -18,7 +18,7 @@ A step that does not lower the error is rejected, and damping grows.
 | N', D' | slope_along |
 | omega, tau | six unknowns of a bone: rotation about the origin, translation |
 
-Based on: L. Kavan et al., Skinning with dual quaternions, 2007, for the blend. The fit is ours.
+Based on: L. Kavan et al., Skinning with dual quaternions, 2007, for the blend. The fit is not from the paper.
 Candidates are the bones of linear blending with one influence more; the smallest is then dropped.
 """
 
@@ -292,7 +292,7 @@ def refit_dual_quaternion_bones(problem: FitProblem, deformer: Deformer, transfo
 
 
 def _refine_bones(problem: FitProblem, whole: _State, options: ModelFitOptions) -> tuple[list[float], str]:
-    """Bones and weights in turn on a sample of the vertices; the new bones replace those of `whole`."""
+    """Alternating fit of bones and weights on a sample of the vertices; the new bones replace those of `whole`."""
     chosen = problem.sampled_vertices(SAMPLE, options.seed)
     few = problem if chosen is None else problem.subset(chosen)
     part = slice(None) if chosen is None else chosen
@@ -316,7 +316,7 @@ def _start(problem: FitProblem, transforms: Float64, options: ModelFitOptions) -
     n_candidates = min(MAX_INFLUENCES, options.influences + SPARE, transforms.shape[1])
     linear = select_influences(problem, transforms, n_candidates, thorough=True, threads=options.threads)
     dense = linear.dense(transforms.shape[1])
-    # Slots that linear blending leaves empty get the bones of the least single-bone error.
+    # Slots that linear blending does not use get the bones of the least single-bone error.
     rank = np.where(dense > 0, -dense, squared_errors(problem, transforms, options.threads))
     chosen = np.argsort(rank, axis=1, kind="stable")[:, :n_candidates].astype(np.int64)
     found = np.ascontiguousarray(np.take_along_axis(dense, chosen, axis=1))

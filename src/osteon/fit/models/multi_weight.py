@@ -7,7 +7,7 @@
 The bones are rigid, so a deviation is as long in the frame of the reference bone as in the world. There the three rows
 are separate problems. r is the bone of the largest weight, F_r the centre and principal axes of its vertices: they
 rotate with the scene, and the sign of an axis does not matter (deform/multi_weight.py). The sum is kept exactly
-by features less their mean over the slots, as in animation_space.py.
+by subtracting the mean over the slots from the features, as in animation_space.py.
 
 | symbol | name |
 | --- | --- |
@@ -19,7 +19,7 @@ Based on: Reid and Jacka, Mesh Approximation for Animated Characters, section 2.
 Differs from the paper: reference bones; "world" is as printed. Regularised towards the skin, the rest pose is kept.
 
 Notes. RMS on 14 unseen poses over that of the skin, as in ridge_fit.py, 1,200 vertices, c of the last column 3, 1, 0.3,
-0.1 beside 1 of the others: horse 0.825, 0.802, 0.769, 0.765; chicken -, 0.957, 0.936, 0.943; clothhorse -, 0.530,
+0.1, and 1 for the others: horse 0.825, 0.802, 0.769, 0.765; chicken -, 0.957, 0.936, 0.943; clothhorse -, 0.530,
 0.528, 0.519. Axes of the world about the centre of the reference bone 0.805, as printed 0.790 (both with 1).
 """
 

@@ -1,20 +1,20 @@
 """Deformer families that can be fitted (`--model`), and the models that `osteon compare` fits on the same bones.
 
 A family starts from a linear blend skin: `FamilyFit` refines its bones with its own data. A contestant is fitted on
-training poses to bones and linear blend weights that are given:
+training poses to given bones and linear blend weights:
 
     fit(problem, transforms, influences, options) -> an object with `deformer`, optional `sweep` and `displacement`
 
 | argument | contents |
 | --- | --- |
 | problem    | the training poses, welded vertices |
-| transforms | (f,b,3,4) rigid bones of these poses in problem units; they stay as they are |
+| transforms | (f,b,3,4) rigid bones of these poses in problem units; they do not change |
 | influences | the linear blend skin of these bones |
 | options    | those of the contestant's entry, with seed and threads |
 
 `deformer` covers the vertices of the problem and takes bones in input units, as those of a `SkinnedModel` do. `sweep`
-holds the results of several regularisation strengths: `pulls` (l,), RMS of the fitted poses, `training` (l,), and of
-poses held out from a fit of that strength, `left_out` (l,), both in percent of the diagonal.
+holds the results of several regularisation strengths: `strengths` (l,) and, in percent of the diagonal, the RMS of the
+fitted poses, `training` (l,), and of poses held out from the fit of that strength, `held_out` (l,).
 
 A new family is an entry in `FAMILY_FITS`, a new contestant one in `CONTESTANTS`. Both name modules as text, so that the
 command line can list them without importing compiled code.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelFitOptions:
-    """How a family is fitted from a linear blend skin."""
+    """Options of fitting a family from a linear blend skin."""
 
     influences: int = 4  # bones per vertex, 1 … 8
     rounds: int = 8
@@ -145,7 +145,7 @@ class Contestant:
         found: Any = _find(self.place)(problem, transforms, influences, options)
         sweep = getattr(found, "sweep", None)
         if sweep is not None:
-            columns = (sweep.pulls, sweep.training, sweep.left_out)
+            columns = (sweep.strengths, sweep.training, sweep.held_out)
             rows = sorted(zip(*(map(float, column) for column in columns), strict=True))
             sweep = ContestantSweep(*zip(*rows, strict=True))
         return ContestantFit(found.deformer, sweep, getattr(found, "displacement", None))
@@ -182,7 +182,7 @@ def find_contestants(words: Sequence[str] = ()) -> dict[str, Contestant]:
     known = ", ".join(CONTESTANTS)
     for i, word in enumerate(words):
         if word not in CONTESTANTS:
-            raise OptionError(f"models: no model is called {word!r}; known are {known}")
+            raise OptionError(f"models: unknown model {word!r}; known are {known}")
         if word in words[:i]:
             raise OptionError(f"models: {word} is named twice")
     all_of_them = [word for word, contestant in CONTESTANTS.items() if not contestant.only_if_named]
@@ -231,7 +231,7 @@ def contest_eigenskin(
     from osteon.fit.eigenskin.options import EigenSkinOptions
 
     if options.skeleton is None:
-        raise OptionError("eigenskin: it follows joints, and these bones have no skeleton")
+        raise OptionError("eigenskin: it needs joints, and these bones have no skeleton")
     rest = problem.rest_to_input(problem.points[:, :3])
     frames = problem.targets.reshape(len(rest), -1, 3).swapaxes(0, 1).astype(np.float64)
     frames = problem.posed_scale * frames + problem.frame_centers[:, None]

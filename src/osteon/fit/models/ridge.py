@@ -15,7 +15,7 @@ Woodbury, e_g = r_g + Q_g (s + lambda - Q_g'Q_g)^-1 Q_g' r_g.
 | --- | --- |
 | Phi    | features (n,m,p): n systems of m equations with p unknowns |
 | y      | targets (n,m) |
-| lambda | pull |
+| lambda | strength |
 | s, U or V | values (n,q), vectors (n,·,q), q = min(m, p) |
 
 Based on: the exact leave-one-out residuals of linear smoothers (Allen's PRESS, 1974), for blocks of rows.
@@ -36,15 +36,15 @@ import numpy as np
 from osteon.core.arrays import Float64, Int64
 
 
-def solve_ridge(features: Float64, targets: Float64, pull: float) -> Float64:
+def solve_ridge(features: Float64, targets: Float64, strength: float) -> Float64:
     """(n,p) the solutions of systems (n,m,p) for one lambda; zero for an infinite one."""
     n_rows, n_unknowns = features.shape[1:]
-    if np.isinf(pull):
+    if np.isinf(strength):
         return np.zeros((len(features), n_unknowns))
-    turned = features.swapaxes(1, 2)
+    transposed = features.swapaxes(1, 2)
     if n_rows <= n_unknowns:
-        return _times(turned, _solve(features @ turned + pull * np.eye(n_rows), targets))
-    return _solve(turned @ features + pull * np.eye(n_unknowns), _times(turned, targets))
+        return _times(transposed, _solve(features @ transposed + strength * np.eye(n_rows), targets))
+    return _solve(transposed @ features + strength * np.eye(n_unknowns), _times(transposed, targets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +60,32 @@ class RidgePath:
     @classmethod
     def of(cls, features: Float64) -> Self:
         """The decomposition of systems (n,m,p)."""
-        turned = features.swapaxes(1, 2)
+        transposed = features.swapaxes(1, 2)
         is_dual = features.shape[1] <= features.shape[2]
-        values, vectors = np.linalg.eigh(features @ turned if is_dual else turned @ features)
+        values, vectors = np.linalg.eigh(features @ transposed if is_dual else transposed @ features)
         return cls(features, np.maximum(values, 0), vectors, vectors if is_dual else features @ vectors, is_dual)
 
-    def solution(self, targets: Float64, pull: float) -> Float64:
+    def solution(self, targets: Float64, strength: float) -> Float64:
         """(n,p) c for one lambda."""
-        inner = self._turned(targets) / (self.values + pull)
+        inner = self._rotated(targets) / (self.values + strength)
         if self.is_dual:
             return _times(self.features.swapaxes(1, 2), _times(self.rows, inner))
         return _times(self.vectors, inner)
 
-    def residuals(self, targets: Float64, pull: float) -> Float64:
+    def residuals(self, targets: Float64, strength: float) -> Float64:
         """(n,m) r = y - Phi c."""
-        kept = _times(self.rows, self._turned(targets) / (self.values + pull))
-        return pull * kept if self.is_dual else targets - kept
+        kept = _times(self.rows, self._rotated(targets) / (self.values + strength))
+        return strength * kept if self.is_dual else targets - kept
 
-    def left_out(self, targets: Float64, rows: Int64, pulls: Sequence[float]) -> Iterator[Float64]:
+    def held_out_residuals(self, targets: Float64, rows: Int64, strengths: Sequence[float]) -> Iterator[Float64]:
         """(n,g) y - Phi c of some rows for every lambda, with c fitted without them."""
-        some, turned = self.rows[:, rows], self._turned(targets)
-        for pull in pulls:
-            weights = 1 / (self.values + pull)
-            kept = _times(some, weights * turned)
-            yield self._unseen(some, weights, kept if self.is_dual else targets[:, rows] - kept)
+        some, rotated = self.rows[:, rows], self._rotated(targets)
+        for strength in strengths:
+            weights = 1 / (self.values + strength)
+            kept = _times(some, weights * rotated)
+            yield self._without_rows(some, weights, kept if self.is_dual else targets[:, rows] - kept)
 
-    def _unseen(self, some: Float64, weights: Float64, left: Float64) -> Float64:
+    def _without_rows(self, some: Float64, weights: Float64, left: Float64) -> Float64:
         """(n,g) e_g from (G y)_g or r_g."""
         across = some.swapaxes(1, 2)
         if self.is_dual:
@@ -95,7 +95,7 @@ class RidgePath:
         inner = np.eye(some.shape[2]) * (1 / weights)[:, None] - across @ some
         return left + _times(some, _solve(inner, _times(across, left)))
 
-    def _turned(self, targets: Float64) -> Float64:
+    def _rotated(self, targets: Float64) -> Float64:
         """(n,q) the targets in the axes of the decomposition."""
         return _times(self.rows.swapaxes(1, 2), targets)
 

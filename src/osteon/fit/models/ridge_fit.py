@@ -2,22 +2,22 @@
 
     for each vertex:   minimise over c   sum_f || Phi_f c - (x^f - start^f) ||^2 + lambda || c ||^2
 
-c is the change of a slot from its start: the linear blend skin ("ssd"), or the least contents that keep the rest pose
-("zero", the paper's). A family defines Phi (`SlotSystem`). All vertices share one lambda, that of the least deviation
-of held-out poses. The start must not include these either, so the skin is refitted for every fold, with the other poses
-alone; the remaining held-out residuals are exact without a fit (ridge.py).
+c is the change of a slot from its start: the linear blend skin ("ssd"), or the smallest contents that reproduce the
+rest pose ("zero", the paper's). A family defines Phi (`SlotSystem`). All vertices share one lambda, that of the least
+deviation of held-out poses. The start must not depend on these either, so the skin is refitted for every fold to the
+other poses; given that skin, the held-out residuals are exact without another fit (ridge.py).
 
 | symbol | name |
 | --- | --- |
 | Phi    | features (n,s,m,p): s separate systems of m equations per vertex |
-| lambda | pull |
+| lambda | strength |
 | x      | targets of the problem |
 
 Based on: Reid and Jacka, Mesh Approximation for Animated Characters, sections 3.1 and 4, figure 3.
-Differs from the paper: started from a skin, which generalises better; lambda by leaving out poses, not manually.
+Differs from the paper: started from a skin, which generalises better; lambda by cross-validation, not manually.
 
-Notes. 25 rigid bones, 10 poses seen (4 of horseposes and cheburashka, 3 of the cow); RMS of the others over that of the
-skin with 4 influences >= 0, and in brackets the angle of normals over its.
+Notes. 25 rigid bones, 10 training poses (4 of horseposes and cheburashka, 3 of the cow); RMS of the others over that of
+the skin with 4 influences >= 0, and in brackets the same ratio for the angle of normals.
 |             | Animation Space | Multi-Weight  |             | Animation Space | Multi-Weight  |
 | horse       | 0.788 (0.620)   | 0.774 (0.626) | flag        | 0.966 (0.976)   | 0.983 (0.988) |
 | clothhorse  | 0.584 (0.475)   | 0.519 (0.434) | horseposes  | 0.992 (0.971)   | 0.994 (0.979) |
@@ -25,16 +25,16 @@ skin with 4 influences >= 0, and in brackets the angle of normals over its.
 | elasticcow  | 0.963 (0.921)   | 0.984 (0.970) | cheburashka | 0.999 (0.993)   | 1.000 (1.000) |
 | bone        | 0.683 (0.547)   | 0.835 (0.704) |             |                 |               |
 Towards zero: Animation Space 0.78 on the horse, 0.91 on the chicken; Multi-Weight 1.03 and 2.19. With lambda 1e-6 it
-is the closest of all on the poses seen, 0.017 of the skin's RMS, and 1.08 on the others.
+is the closest of all on the training poses, 0.017 of the skin's RMS, and 1.08 on the others.
 Horse, 2.1 s of processor time for both families together, all lambdas and folds.
 
-What was tried, on 1,200 vertices of the horse. What the folds start from decides most. With the one skin of all ten
-poses lambda comes out as large as it may, for that skin has seen what is left out: Animation Space 0.95. With a skin of
-its own for every fold 0.78; the least that any lambda gives is 0.71. A lambda for every vertex: 0.77, but 1.00 for 0.97
-on the elastic cow, and Multi-Weight 1.01 on horseposes. Of lambdas that are alike the largest: with three poses nothing
-can be said, and the best by chance took the cow to 1.002 and its normals to 1.05. Further slots by the distance to the
-bones' vertices in the rest pose 0.78, by their error alone (taken) the same, but on the chicken 0.87 for 0.93; 4 slots
-0.79.
+Experiments on 1,200 vertices of the horse. The start of the folds has the largest effect. With one skin of all ten
+poses lambda is as large as allowed, because that skin was fitted to the held-out poses too: Animation Space 0.95. With
+a separate skin for every fold 0.78; the minimum over all lambdas is 0.71. One lambda per vertex: 0.77, but 1.00 instead
+of 0.97 on the elastic cow, and Multi-Weight 1.01 on horseposes. Of lambdas with equal deviations the largest is chosen:
+three poses do not determine it, and the best by chance raised the cow to 1.002 and its normals to 1.05. Further slots
+by the distance to the bones' vertices in the rest pose 0.78, by their error alone (as here) the same, but on the
+chicken 0.87 instead of 0.93; 4 slots 0.79.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class RidgeOptions:
 
     towards: Literal["ssd", "zero"] = "ssd"  # the limit of an infinite lambda
     slots: int = 8  # bones per vertex, 1 … 8
-    pull: float | None = None  # lambda > 0, in the problem's units; None: the best of `pulls` for held-out poses
-    pulls: tuple[float, ...] = tuple(float(x) for x in np.logspace(-6, 2, 17))
+    strength: float | None = None  # lambda > 0, in problem units; None: the best of `strengths` for held-out poses
+    strengths: tuple[float, ...] = tuple(float(x) for x in np.logspace(-6, 2, 17))
     reference: Literal["bone", "world"] = "bone"  # axes of Multi-Weight; Animation Space has none
     seed: int = 0  # of the sampled vertices
     threads: int = 0  # 0: all
@@ -89,20 +89,20 @@ class RidgeOptions:
             raise OptionError(f"reference: expected 'bone' or 'world', got {self.reference!r}")
         if not 1 <= self.slots <= MAX_INFLUENCES:
             raise OptionError(f"slots: expected 1 … {MAX_INFLUENCES}, got {self.slots}")
-        asked = self.pulls if self.pull is None else (self.pull,)
-        if not asked or not all(pull > 0 for pull in asked):
-            raise OptionError("pull: expected numbers above 0")
+        strengths = self.strengths if self.strength is None else (self.strength,)
+        if not strengths or not all(value > 0 for value in strengths):
+            raise OptionError("strength: expected numbers above 0")
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """Deviation by lambda, RMS in percent of the rest pose's diagonal: the data of the paper's figure 3."""
 
-    pulls: Float64  # (l,)
+    strengths: Float64  # (l,)
     training: Float64  # (l,) of the poses that were fitted
-    left_out: Float64  # (l,) of held-out poses
+    held_out: Float64  # (l,) of held-out poses
     start_training: float  # the same of the start of the fit
-    start_left_out: float
+    start_held_out: float
 
     @property
     def best(self) -> float:
@@ -110,9 +110,9 @@ class Sweep:
 
         Infinite, which keeps the start, if no lambda improves on the start by WORTH.
         """
-        if self.left_out.min() > (1 - WORTH) * self.start_left_out:
+        if self.held_out.min() > (1 - WORTH) * self.start_held_out:
             return float(np.inf)
-        return float(self.pulls[self.left_out <= (1 + ALIKE) * self.left_out.min()].max())
+        return float(self.strengths[self.held_out <= (1 + ALIKE) * self.held_out.min()].max())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class RidgeFit:
 
     deformer: Deformer
     errors: Float64  # (v,) squared, in the problem's units
-    pull: float
+    strength: float
     sweep: Sweep | None  # None if lambda was given
     report: FitReport
 
@@ -132,19 +132,19 @@ class SlotSystem(Protocol):
     rows_a_pose: ClassVar[int]
 
     def features(self, vertices: Int64) -> Float64:
-        """(n,s,m,p) Phi; the equations of a pose stand together."""
+        """(n,s,m,p) Phi; the equations of a pose are adjacent."""
         ...
 
     def local(self, vertices: Int64, positions: Float64) -> Float64:
-        """(n,s,m) positions (n,f,3) as the equations have them."""
+        """(n,s,m) right sides of the equations, from positions (n,f,3)."""
         ...
 
     def zero(self, vertices: Int64) -> Float64:
-        """(n,s,m) the result of the least slots that keep the rest pose."""
+        """(n,s,m) the result of the smallest slots that reproduce the rest pose."""
         ...
 
     def deformer(self, weights: Float64 | None, coefficients: Float64) -> Deformer:
-        """The family of solutions (v,s,p) beside weights (v,k) of the skin, or beside `zero`, for input units."""
+        """The deformer of solutions (v,s,p) added to weights (v,k) of the skin, or to `zero`, in input units."""
         ...
 
 
@@ -169,14 +169,14 @@ def fit_slots(
     with single_threaded_blas():
         bones, weights = choose_slots(problem, transforms, ssd, options)
         work = _Work(problem, transforms, make(problem, transforms, bones, weights, options), options)
-        pull, sweep = options.pull, None
-        if pull is None:
+        strength, sweep = options.strength, None
+        if strength is None:
             sweep = _sweep(work, ssd, _folds(problem.n_frames, groups))
-            pull = sweep.best
-        coefficients, errors = _solve_all(work, ssd, pull)
+            strength = sweep.best
+        coefficients, errors = _solve_all(work, ssd, strength)
     found = work.system.deformer(weights if options.towards == "ssd" else None, coefficients)
     report = FitReport("model", time.perf_counter() - begin, 1, history=(problem.error_percent(errors),))
-    return RidgeFit(found, errors, pull, sweep, report)
+    return RidgeFit(found, errors, strength, sweep, report)
 
 
 class FitFamily(Protocol):
@@ -199,11 +199,11 @@ def fit_given_bones(fit: FitFamily, problem: FitProblem, transforms: Float64, op
 def choose_slots(
     problem: FitProblem, transforms: Float64, ssd: Influences, options: RidgeOptions
 ) -> tuple[Int64, Float64]:
-    """(v,k) bones and weights: those of the skin, then the bones that come closest alone, with weight 0."""
+    """(v,k) bones and weights: those of the skin, then the bones with the least single-bone error, with weight 0."""
     dense = ssd.dense(transforms.shape[1])
     used = int((dense != 0).sum(axis=1).max(initial=0))
     if used > options.slots:
-        raise OptionError(f"slots: the skin has {used} bones a vertex, {options.slots} slots cannot hold them")
+        raise OptionError(f"slots: the skin has {used} bones per vertex, more than {options.slots} slots")
     alone = squared_errors(problem, transforms, options.threads)
     order = np.lexsort((alone, -np.abs(dense)), axis=1)[:, : options.slots]
     return np.ascontiguousarray(order, np.int64), np.take_along_axis(dense, order, axis=1)
@@ -221,7 +221,7 @@ def _folds(n_poses: int, groups: IntArray | None) -> list[Int64]:
         raise OptionError(f"groups: expected one for each of {n_poses} poses, got {labels.shape}")
     folds = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     if len(folds) < 2:
-        raise OptionError("groups: expected two or more, because each is held out in turn; or give a pull")
+        raise OptionError("groups: expected two or more, because each is held out once; or set strength")
     return folds
 
 
@@ -236,10 +236,10 @@ class _Work:
 
     @property
     def block(self) -> int:
-        """Vertices at a time."""
+        """Number of vertices per block."""
         return max(1, min(256, BLOCK_NUMBERS // (12 * self.problem.n_frames * self.options.slots)))
 
-    def missed(self, vertices: Int64, bones: Int64, weights: Float64) -> Float64:
+    def start_residual(self, vertices: Int64, bones: Int64, weights: Float64) -> Float64:
         """(n,s,m) residual of the start of the fit: a skin with bones and weights (n,k), or `zero`."""
         problem, system = self.problem, self.system
         targets = problem.targets[vertices].astype(np.float64).reshape(len(vertices), -1, 3)
@@ -252,7 +252,7 @@ class _Work:
 
 
 def _sweep(work: _Work, ssd: Influences, folds: list[Int64]) -> Sweep:
-    """Deviations of some vertices for all pulls."""
+    """Deviations of some vertices for all strengths."""
     problem, options = work.problem, work.options
     chosen = problem.sampled_vertices(SAMPLE, options.seed)
     vertices = np.arange(problem.n_vertices) if chosen is None else chosen.astype(np.int64)
@@ -264,7 +264,7 @@ def _sweep(work: _Work, ssd: Influences, folds: list[Int64]) -> Sweep:
     squares = _deviations(work, vertices, [*skins, whole], folds)
     diagonal = float(np.linalg.norm(np.ptp(problem.points[:, :3], axis=0)))
     rms = 100 * np.sqrt(squares / (len(vertices) * problem.n_frames)) / diagonal
-    return Sweep(np.array(options.pulls), rms[0, 1:], rms[1, 1:], float(rms[0, 0]), float(rms[1, 0]))
+    return Sweep(np.array(options.strengths), rms[0, 1:], rms[1, 1:], float(rms[0, 0]), float(rms[1, 0]))
 
 
 def _skin_without(problem: FitProblem, transforms: Float64, fold: Int64, ssd: Influences, threads: int) -> Influences:
@@ -281,25 +281,25 @@ def _deviations(work: _Work, vertices: Int64, skins: list[Influences], folds: li
 
     `skins` of these vertices: one fitted without each fold, and that of all poses.
     """
-    pulls, rows_a_pose, block = work.options.pulls, work.system.rows_a_pose, work.block
-    parts = np.zeros((-(-len(vertices) // block), 2, len(pulls) + 1))
+    strengths, rows_a_pose, block = work.options.strengths, work.system.rows_a_pose, work.block
+    parts = np.zeros((-(-len(vertices) // block), 2, len(strengths) + 1))
 
     def deviate(start: int, stop: int) -> None:
         some, out = vertices[start:stop], parts[start // block]
         path = RidgePath.of(_flat(work.system.features(some)))
-        missed = [_flat(work.missed(some, skin.bones[start:stop], skin.weights[start:stop])) for skin in skins]
-        out[0] = [np.square(missed[-1]).sum(), *(np.square(path.residuals(missed[-1], pull)).sum() for pull in pulls)]
-        for fold, left in zip(folds, missed[:-1], strict=True):
+        starts = [_flat(work.start_residual(some, skin.bones[start:stop], skin.weights[start:stop])) for skin in skins]
+        out[0] = [np.square(starts[-1]).sum(), *(np.square(path.residuals(starts[-1], s)).sum() for s in strengths)]
+        for fold, left in zip(folds, starts[:-1], strict=True):
             rows = (rows_a_pose * fold[:, None] + np.arange(rows_a_pose)).ravel()
             out[1, 0] += np.square(left[:, rows]).sum()
-            out[1, 1:] += [np.square(unseen).sum() for unseen in path.left_out(left, rows, pulls)]
+            out[1, 1:] += [np.square(unseen).sum() for unseen in path.held_out_residuals(left, rows, strengths)]
 
     for_blocks(deviate, len(vertices), block, work.options.threads)
     total: Float64 = parts.sum(axis=0)
     return total
 
 
-def _solve_all(work: _Work, ssd: Influences, pull: float) -> tuple[Float64, Float64]:
+def _solve_all(work: _Work, ssd: Influences, strength: float) -> tuple[Float64, Float64]:
     """(v,s,p) solutions and (v,) squared errors of all vertices for one lambda."""
     n_vertices = work.problem.n_vertices
     shape = work.system.features(np.arange(1)).shape
@@ -307,10 +307,10 @@ def _solve_all(work: _Work, ssd: Influences, pull: float) -> tuple[Float64, Floa
 
     def solve(start: int, stop: int) -> None:
         some = np.arange(start, stop)
-        features, missed = work.system.features(some), work.missed(some, ssd.bones[some], ssd.weights[some])
-        solved = solve_ridge(_flat(features), _flat(missed), pull).reshape(len(some), shape[1], shape[3])
+        features, residual = work.system.features(some), work.start_residual(some, ssd.bones[some], ssd.weights[some])
+        solved = solve_ridge(_flat(features), _flat(residual), strength).reshape(len(some), shape[1], shape[3])
         coefficients[start:stop] = solved
-        left = missed - np.matmul(features, solved[..., None])[..., 0]
+        left = residual - np.matmul(features, solved[..., None])[..., 0]
         errors[start:stop] = np.square(left).sum(axis=(1, 2))
 
     for_blocks(solve, n_vertices, work.block, work.options.threads)

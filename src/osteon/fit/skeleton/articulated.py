@@ -14,16 +14,16 @@
 A bone b takes rest points to T_b p = R_b (p - c_b) + x_b with x_b = x_parent + R_parent (c_b - c_parent). Expanded,
 positions are linear in all R, and the rotation of a bone moves its descendants. A round has three steps, each an exact
 minimiser:
-- bones in turn: R_b = the rotation closest to the residual of the others against its arms; t is the mean;
+- one bone after the other: R_b = the rotation closest to the residual of the others against its arms; t is the mean;
 - all joints at once: positions are linear in c with s_vj (R_parent - R_j)^f; the sums over vertices and over frames
   separate, so the matrix is a product of two small ones, entry by entry;
 - weights by `select_influences`.
 Extrapolation as in `fit/skin/refine.py`.
 
-Notes, E over that of free sections / joints within 5 % (precision, recall), by what keeps joints in place. Horse, 25
+Notes, E over that of free sections / joints within 5 % (precision, recall), by the regularisation of joints. Horse, 25
 bones, and Fox: HOLD alone 1e-4 1.22 / 0.72, 0.81, one joint 0.7 diagonals outside the body; 1e-3 1.32 / 0.83, 0.88;
 with a room of 2.5 % for all 1.30 / 0.83, 0.88; of 1 to 6 % by their slack 1.26 / 0.89, 0.94. The chicken, whose parts
-stretch away from each other, has 1.33 with joints far outside its body, 2.1 to 2.5 with joints that stay (12 bones).
+stretch away from each other, has 1.33 with joints far outside its body, 2.1 to 2.5 with joints inside it (12 bones).
 
 Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 3.1; the block descent is
 that of `fit/skin/solve_bones.py`.
@@ -83,7 +83,7 @@ class Articulation:
     parents: Int64  # (b,) parents before children, -1 at the root, which is first
     joints: Float64  # (b,3) in the rest pose
     rotations: Float64  # (f,b,3,3) in the world
-    shift: Float64  # (f,3) where the rest pose's origin would be, had it hung on the root
+    shift: Float64  # (f,3) the rest pose's origin, moved as a child of the root
 
     def transforms(self) -> Float64:
         """(f,b,3,4) posed_from_rest of every bone."""

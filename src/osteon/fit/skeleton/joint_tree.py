@@ -36,7 +36,7 @@ class JointTree:
     order: Int64  # (b,) the section at each place
     parents: Int64  # (b,) -1 at the root, which is first
     places: Float64  # (b,3) of the joints in the rest pose; of the root the middle of the joints on it
-    boundaries: Float64  # (b,3) where sections meet; of the root its place
+    boundaries: Float64  # (b,3) where sections meet; of the root its position
     angles: Float64  # (b,) degrees of the largest rotation; 0 at the root
     slack: Float64  # (b,) residual of each joint per radian of rotation, in diagonals; 0 at the root
 
@@ -50,17 +50,17 @@ def find_tree(pairs: PairJoints, centers: Float64, masses: Float64, diagonal: fl
     spanning = minimum_spanning_tree(graph)
     if root < 0:
         root = _middle(spanning, masses)
-    order, above = breadth_first_order(spanning, root, directed=False)
+    order, parent = breadth_first_order(spanning, root, directed=False)
     place_of = np.empty(n_sections, np.int64)
     place_of[order] = np.arange(n_sections)
     number = {(int(x), int(y)): n for n, (x, y) in enumerate(pairs.pairs)}
-    chosen = [number[min(s, above[s]), max(s, above[s])] for s in order[1:].tolist()]
+    chosen = [number[min(s, parent[s]), max(s, parent[s])] for s in order[1:].tolist()]
     places, boundaries = np.zeros((n_sections, 3)), np.zeros((n_sections, 3))
     angles, slack = np.zeros(n_sections), np.zeros(n_sections)
     places[1:], boundaries[1:] = pairs.places[chosen], pairs.boundaries[chosen]
     angles[1:], slack[1:] = pairs.angles[chosen], pairs.slack()[chosen] / diagonal
     parents = np.full(n_sections, -1, np.int64)
-    parents[1:] = place_of[above[order[1:]]]
+    parents[1:] = place_of[parent[order[1:]]]
     on_root = np.flatnonzero(parents == 0)
     places[0] = boundaries[0] = places[on_root].mean(axis=0) if len(on_root) > 1 else centers[root]
     return JointTree(order.astype(np.int64), parents, places, boundaries, angles, slack)
@@ -76,14 +76,14 @@ def joint_costs(pairs: PairJoints, diagonal: float) -> Float64:
 def _middle(spanning: coo_array, masses: Float64) -> int:
     """The centroid of the tree by mass: its heaviest branch is lightest. Ties go to the heavier section."""
     n_sections = len(masses)
-    order, above = breadth_first_order(spanning, 0, directed=False)
-    below = masses.astype(np.float64).copy()
+    order, parent = breadth_first_order(spanning, 0, directed=False)
+    subtree_mass = masses.astype(np.float64).copy()
     heaviest = np.zeros(n_sections)
     for section in order[:0:-1].tolist():
-        below[above[section]] += below[section]
-        heaviest[above[section]] = max(heaviest[above[section]], below[section])
+        subtree_mass[parent[section]] += subtree_mass[section]
+        heaviest[parent[section]] = max(heaviest[parent[section]], subtree_mass[section])
     total = masses.sum()
-    sides = np.maximum(heaviest, total - below)
+    sides = np.maximum(heaviest, total - subtree_mass)
     return int(np.lexsort((-masses, sides))[0])
 
 
@@ -109,11 +109,11 @@ def mirror_tree(tree: JointTree, partner: dict[int, int], plane: MirrorPlane) ->
     order = np.argsort(depths_of(parents.tolist()), kind="stable")
     place_of = np.empty_like(order)
     place_of[order] = np.arange(len(order))
-    above = parents[order]
+    parent = parents[order]
     return replace(
         tree,
         order=tree.order[order],
-        parents=np.where(above < 0, -1, place_of[above]),
+        parents=np.where(parent < 0, -1, place_of[parent]),
         places=places[order],
         boundaries=tree.boundaries[order],
         angles=tree.angles[order],
@@ -133,16 +133,16 @@ def _shared_parents(tree: JointTree, partner: dict[int, int]) -> np.ndarray:
         if not (b < other and other > 0):
             continue
         sure, unsure = (b, other) if tree.slack[b] <= tree.slack[other] else (other, b)
-        above = int(parents[sure])
-        wanted = partner.get(above, above)
-        if wanted != unsure and not _hangs_on(parents, wanted, unsure):
+        parent = int(parents[sure])
+        wanted = partner.get(parent, parent)
+        if wanted != unsure and not _is_descendant(parents, wanted, unsure):
             parents[unsure] = wanted
     return parents
 
 
-def _hangs_on(parents: np.ndarray, joint: int, above: int) -> bool:
+def _is_descendant(parents: np.ndarray, joint: int, ancestor: int) -> bool:
     while joint >= 0:
-        if joint == above:
+        if joint == ancestor:
             return True
         joint = int(parents[joint])
     return False
@@ -151,13 +151,13 @@ def _hangs_on(parents: np.ndarray, joint: int, above: int) -> bool:
 # Orientation of joints in the rest pose: the y axis along the bone, the x axis along the common rotation axis; bone
 # ends.
 #
-# A bone reaches from its joint to the joint of its heaviest child, or, where nothing hangs on it, as far as its
-# vertices go: to its end. The x axis is the axis that the joint's turns have in common (for a knee its hinge), made
-# square to y.
+# A bone reaches from its joint to the joint of its heaviest child, or, if it has no child, as far as
+# most of its vertices: to its end. The x axis is the common axis of the joint's rotations (for a knee its hinge), made
+# perpendicular to y.
 #
 # | symbol | name |
 # | --- | --- |
-# | R | turns (f,b,3,3) of the bones in the world; of joint b against its parent R_p' R_b |
+# | R | rotations (f,b,3,3) of the bones in the world; of joint b relative to its parent R_p' R_b |
 
 #: Fraction of a bone's vertices, by weight, before its end.
 END = 0.95
@@ -187,15 +187,15 @@ def orient_joints(joints: Float64, parents: Int64, rotations: Float64, points: F
 def _ends(joints: Float64, parents: Int64, points: Float64, weights: Float64) -> Float64:
     """(b,3) ends of bones."""
     mass = weights.sum(axis=0)
-    below = mass.copy()
+    subtree_mass = mass.copy()
     for b in range(len(parents) - 1, 0, -1):
-        below[parents[b]] += below[b]
+        subtree_mass[parents[b]] += subtree_mass[b]
     shortest = SHORTEST * float(np.linalg.norm(np.ptp(points, axis=0)))
     out = np.empty_like(joints)
     for b in range(len(joints)):
         children = [c for c in np.flatnonzero(parents == b) if np.linalg.norm(joints[c] - joints[b]) >= shortest]
         if children:
-            out[b] = joints[max(children, key=lambda c: below[c])]
+            out[b] = joints[max(children, key=lambda c: subtree_mass[c])]
         else:
             out[b] = _tip(joints[b], parents[b], joints, points, weights[:, b], shortest)
     return out
@@ -217,7 +217,7 @@ def _tip(joint: Float64, parent: int, joints: Float64, points: Float64, weights:
 
 
 def _across(b: int, parents: Int64, rotations: Float64, along: Float64) -> Float64:
-    """The common axis of a joint's turns in the rest pose, square to its bone; another axis where it has none."""
+    """The common rotation axis of a joint in the rest pose, perpendicular to its bone; any other if there is none."""
     relative = rotations[:, b] if parents[b] < 0 else np.swapaxes(rotations[:, parents[b]], 1, 2) @ rotations[:, b]
     half = np.stack(
         [

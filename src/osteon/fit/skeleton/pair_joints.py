@@ -1,6 +1,6 @@
 """Joints of pairs of sections: the point of the rest pose that both sections move alike.
 
-    minimise over c:   sum_f || T_a^f c - T_b^f c ||^2 + PULL f || c - o ||^2
+    minimise over c:   sum_f || T_a^f c - T_b^f c ||^2 + STRENGTH f || c - o ||^2
 
 | symbol | name |
 | --- | --- |
@@ -27,9 +27,9 @@ from scipy.spatial import cKDTree
 from osteon.core.arrays import Float64, Int64
 
 #: Regularisation of a joint towards the boundary, per frame, in squared problem units.
-PULL = 3e-3
+STRENGTH = 3e-3
 #: Frames that rotations are compared with.
-TURN_FRAMES = 24
+ROTATION_FRAMES = 24
 #: Least weight of a vertex of a section in distances between sections.
 OUTSIDE = 0.3
 
@@ -61,14 +61,14 @@ def measure_pairs(points: Float64, transforms: Float64, weights: Float64, *, dis
     shared = weights.T @ weights
     n_bones = len(shared)
     a, b = np.triu_indices(n_bones, 1)
-    meets = shared[a, b] > 0
+    touch = shared[a, b] > 0
     if not distant:
-        a, b, meets = a[meets], b[meets], meets[meets]
+        a, b, touch = a[touch], b[touch], touch[touch]
     common = shared[a, b]
-    places = np.einsum("vn,vi->ni", weights[:, a[meets]] * weights[:, b[meets]], points, optimize=True)
+    places = np.einsum("vn,vi->ni", weights[:, a[touch]] * weights[:, b[touch]], points, optimize=True)
     boundaries, gaps = np.empty((len(a), 3)), np.zeros(len(a))
-    boundaries[meets] = places / common[meets, None]
-    boundaries[~meets], gaps[~meets] = _between(points, weights, a[~meets], b[~meets])
+    boundaries[touch] = places / common[touch, None]
+    boundaries[~touch], gaps[~touch] = _between(points, weights, a[~touch], b[~touch])
     joints, residuals = _solve_joints(transforms[:, a], transforms[:, b], boundaries)
     relative = np.einsum("fnji,fnjk->nfik", transforms[:, a, :, :3], transforms[:, b, :, :3])
     mass = weights.sum(axis=0)
@@ -99,8 +99,8 @@ def _solve_joints(first: Float64, second: Float64, boundaries: Float64) -> tuple
     n_frames = len(first)
     apart = first[..., :3] - second[..., :3]
     shift = second[..., 3] - first[..., 3]
-    normal = np.einsum("fnij,fnik->njk", apart, apart, optimize=True) + PULL * n_frames * np.eye(3)
-    right = np.einsum("fnij,fni->nj", apart, shift, optimize=True) + PULL * n_frames * boundaries
+    normal = np.einsum("fnij,fnik->njk", apart, apart, optimize=True) + STRENGTH * n_frames * np.eye(3)
+    right = np.einsum("fnij,fni->nj", apart, shift, optimize=True) + STRENGTH * n_frames * boundaries
     places = np.linalg.solve(normal, right[..., None])[..., 0]
     left = np.einsum("fnij,nj->fni", apart, places) - shift
     return places, np.sqrt((left**2).sum(axis=(0, 2)) / n_frames)
@@ -124,7 +124,7 @@ def _widest(relative: Float64, spreads: Float64) -> Float64:
     Such points move by a chord, whose mean square is tr(D M D') for rotations that differ by D and a spread M.
     """
     n_pairs, n_frames = relative.shape[:2]
-    chosen = np.unique(np.linspace(0, n_frames - 1, min(n_frames, TURN_FRAMES)).astype(int))
+    chosen = np.unique(np.linspace(0, n_frames - 1, min(n_frames, ROTATION_FRAMES)).astype(int))
     weighed = (relative @ spreads[:, None]).reshape(n_pairs, n_frames, 9)
     flat = relative.reshape(n_pairs, n_frames, 9)
     own = (weighed * flat).sum(axis=2)

@@ -2,9 +2,9 @@
 
 A skin of rigid bones (`fit/skin`) is fitted with more bones than mean shift counts. It has every bone of the body, some
 of them twice, and helpers, which only represent the region between two others. Until nothing changes:
-- **merge** two sections whose relative rotation is below MERGE_TURN on the vertices of the smaller one, or whose motion
-  differs there by less than TOGETHER of the diagonal;
-- **prune** helpers: sections with almost no vertex of their own (fewer than CORE of all have a weight above ALONE) or
+- **merge** two sections whose relative rotation is below MERGE_ROTATION on the vertices of the smaller one, or whose
+  motion differs there by less than TOGETHER of the diagonal;
+- **prune** helpers: sections that share almost all their vertices (fewer than CORE of all have a weight above ALONE) or
   with fewer than FEWEST vertices;
 - refine the rest for a few rounds.
 A requested number of sections stops the pruning there, or prunes further, smallest core first.
@@ -12,16 +12,16 @@ A requested number of sections stops the pruning there, or prunes further, small
 Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, section 2.2, rigid sections.
 Differs from the paper: sections share vertices, so the motion at bends is fitted too.
 
-Notes, joints within 5 % of the diagonal of one of the rig's that turns (precision, recall). Pruned by core, as above:
-CesiumMan 0.94, 1.0; RiggedFigure 1, 1; Soldier 1, 1; Fox 0.89, 0.94; cow 0.88, 1.0. By what removing a section costs
-its vertices (0.3 % of the diagonal): 0.89, 1.0; 1, 1; 0.95, 1.0; 0.70, 0.94; 0.74, 1.0: a thigh costs less than a
-helper at a knee. Those without a good joint pruned first: the cow loses three joints, the Fox eleven. All small cores
-at once instead of a quarter in a round: as good, but for the Fox. Started from 1.5 times the count of mean shift and 6:
-Fox 0.86, 0.75. The Fox has 290 vertices, and rounding decides: its size times 1, 1 + 1e-6, … 1 + 5e-6 gave a recall of
-0.81, 0.69, 0.94, 0.75, 0.88, 0.88; as small meshes are reduced now 0.94, 1, 0.81, 1, 1, 0.94. Of four attempts the one
-with the least articulated error times its joints: 1, 1, 0.81, 0.81, at four times the time. The same care for all
-meshes: the cow 0.81, 1.0, four helpers more. Fewer than four vertices fit any turn: RiggedFigure's three at the top of
-the head were a bone of their own.
+Notes, joints within 5 % of the diagonal of a joint of the rig that rotates (precision, recall). Pruned by core, as
+above: CesiumMan 0.94, 1.0; RiggedFigure 1, 1; Soldier 1, 1; Fox 0.89, 0.94; cow 0.88, 1.0. Pruned by the growth of the
+error without the section (0.3 % of the diagonal): 0.89, 1.0; 1, 1; 0.95, 1.0; 0.70, 0.94; 0.74, 1.0: a thigh costs less
+than a helper at a knee. Those without a good joint pruned first: the cow loses three joints, the Fox eleven. All small
+cores at once instead of a quarter in a round: as good, except for the Fox. Started from 1.5 times the count of mean
+shift and 6: Fox 0.86, 0.75. The Fox has 290 vertices, and rounding decides: its size times 1, 1 + 1e-6, … 1 + 5e-6 gave
+a recall of 0.81, 0.69, 0.94, 0.75, 0.88, 0.88; as small meshes are reduced now 0.94, 1, 0.81, 1, 1, 0.94. Of four
+attempts the one with the least articulated error times its joints: 1, 1, 0.81, 0.81, at four times the time. The same
+for all meshes: the cow 0.81, 1.0, four helpers more. Fewer than four vertices fit any rotation: RiggedFigure's three at
+the top of the head were a separate bone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from osteon.fit.skin.influences import Influences
 from osteon.fit.skin.refine import RefineOptions, refine_skin
 
 #: Sections whose relative rotation is less than this, in degrees, are merged.
-MERGE_TURN = 5.0
+MERGE_ROTATION = 5.0
 #: Sections are merged if the vertices of the smaller move by less than this, of the diagonal, in the other's motion.
 TOGETHER = 2e-3
 #: Sections whose vertices would move by more than this are never merged.
@@ -60,7 +60,7 @@ LAST_ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class SectionOptions:
-    """How sections are found."""
+    """Options of the search for rigid sections."""
 
     count: int = 0  # exactly this many; 0: as many as have a core
     influences: int = 4
@@ -141,8 +141,8 @@ def _merge(apart: Float64, weights: Float64, pairs: PairJoints, into: Int64, mos
     """Mask of sections merged into another (`into`, updated), at most `most`, in disjoint pairs."""
     gone = np.zeros(len(into), np.bool_)
     busy = gone.copy()
-    turned = np.maximum(pairs.swings / MERGE_TURN, apart / FAR)
-    measure = np.minimum(turned, apart / TOGETHER)
+    rotated = np.maximum(pairs.swings / MERGE_ROTATION, apart / FAR)
+    measure = np.minimum(rotated, apart / TOGETHER)
     for n in np.argsort(measure, kind="stable"):
         if measure[n] >= 1 or gone.sum() >= most:
             break

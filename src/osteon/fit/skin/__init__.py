@@ -1,1 +1,1 @@
-"""Bones and weights: seeds, influences, both in turn until nothing gains, and one half when the other is known."""
+"""Bones and weights: initial bones, influences, alternating refinement, and fits of one with the other fixed."""

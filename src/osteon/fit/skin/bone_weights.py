@@ -4,14 +4,14 @@
     by heat:       (L + D) w = D n,        D = (softness h / d_v)^2               d_v: that of the nearest bone
 
 n is one at the nearest bone, L the graph Laplacian of the mesh, h its mean edge length: every vertex is heated by its
-nearest bone, and heat diffuses along the surface. A smaller softness gives wider transitions.
+nearest bone, and heat diffuses along the surface. A smaller softness makes transitions wider.
 
 Based on: Kry, James and Pai, EigenSkin, 2002, section 2.1: "bone weights as a function of vertex bone distances", zero
 at the edges of a bone's influence; Baran and Popović, Automatic rigging and animation of 3D characters, 2007 (heat).
 Differs from the latter: distances ignore occlusion.
 
-Notes, elastic hand, 10 poses of eight joints, RMS of linear blending in percent of the diagonal, and what EigenSkin of
-two columns per joint leaves of it: power 3 with 8 and 20 rounds of smoothing 0.65 and 0.060, 0.69 and 0.050; power 4
+Notes, elastic hand, 10 poses of eight joints, RMS of linear blending in percent of the diagonal, and the residual after
+EigenSkin of two columns per joint: power 3 with 8 and 20 rounds of smoothing 0.65 and 0.060, 0.69 and 0.050; power 4
 with 8, 20, 40 rounds 0.53 and 0.030, 0.58 and 0.027, 0.66 and 0.028; power 6 with 20 0.49 and 0.022; heat of softness
 0.35, 0.7, 1, 1.5 1.72 and 0.159, 0.85 and 0.042, 0.62 and 0.025, 0.46 and 0.019.
 """
@@ -72,7 +72,7 @@ def strongest_bones(weights: Float64, count: int) -> Skin:
         weights = np.maximum(weights + np.partition(-weights, count, axis=1)[:, [count]], 0)
     order = np.argsort(-weights, axis=1, kind="stable")[:, :count]
     chosen = np.take_along_axis(weights, order, axis=1)
-    # Equal weights cancel to nothing: such a vertex keeps its first bone.
+    # Equal weights cancel to zero: such a vertex keeps its first bone.
     chosen[chosen.sum(axis=1) <= 0, 0] = 1.0
     chosen /= chosen.sum(axis=1, keepdims=True)
     return Skin(np.where(chosen > 0, order, order[:, :1]).astype(np.int32), chosen.astype(np.float32))

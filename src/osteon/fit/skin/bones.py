@@ -107,7 +107,7 @@ def _split_worst(problem: FitProblem, gamma: Float64, wanted: int) -> NDArray[np
 
 # Replacement of the least useful bones by bones where the error is largest.
 #
-#     cost of a bone      = growth of the error if its vertices had to do without it
+#     cost of a bone      = growth of the error of its vertices without it
 #     place of a new bone = around the worst vertex of the group of vertices (by strongest bone) with the largest error
 #
 # The cost is an upper bound: the remaining weights of a vertex are only divided by their sum; a vertex with one bone

@@ -49,10 +49,10 @@ def _solve_helpers(
         return transforms
     n_bones = transforms.shape[1]
     zz, zx = blend_moments(problem, influences.bones, influences.weights, n_bones, options.threads)
-    cut = 4 * n_joints
-    right = zx[cut:] - zz[cut:, :cut] @ stack_transforms(transforms[:, :n_joints])
+    first = 4 * n_joints
+    right = zx[first:] - zz[first:, :first] @ stack_transforms(transforms[:, :n_joints])
     solved = solve_from_moments(
-        np.ascontiguousarray(zz[cut:, cut:]),
+        np.ascontiguousarray(zz[first:, first:]),
         np.ascontiguousarray(right),
         np.ascontiguousarray(transforms[:, n_joints:]),
         options.bone_type,

@@ -60,13 +60,13 @@ def select_influences(
     *,
     earlier: Influences | None = None,
     thorough: bool = False,
-    pull: float = 0.0,
+    strength: float = 0.0,
     wanted: Float64 | None = None,
     threads: int = 1,
 ) -> Influences:
     """At most `n_influences` bones per vertex with non-negative weights that sum to one.
 
-    The search starts from `earlier` influences and is longer with `thorough`. With `pull` > 0 the weights are
+    The search starts from `earlier` influences and is longer with `thorough`. With `strength` > 0 the weights are
     regularised towards `wanted` (v,b); the errors exclude this term.
     """
     if not 1 <= n_influences <= MAX_INFLUENCES:
@@ -74,10 +74,10 @@ def select_influences(
     n_slots = min(n_influences, transforms.shape[1])
     n_search = min(2 * n_slots, MAX_UNKNOWNS - 1, transforms.shape[1]) if thorough else n_slots
     sums = prediction_moments(problem, transforms, threads)
-    if pull > 0 and (wanted is None or wanted.shape != sums.cross.shape):
-        raise OptionError(f"wanted: a pull needs weights of shape {sums.cross.shape} to draw to")
+    if strength > 0 and (wanted is None or wanted.shape != sums.cross.shape):
+        raise OptionError(f"wanted: with a strength above 0, expected weights of shape {sums.cross.shape}")
     target = np.zeros((1, 1)) if wanted is None else np.ascontiguousarray(wanted, np.float64)
-    search = Search(np.ascontiguousarray(sums.product), sums.forms, sums.cross, sums.energy, pull, target, n_search)
+    search = Search(np.ascontiguousarray(sums.product), sums.forms, sums.cross, sums.energy, strength, target, n_search)
     errors = np.empty(problem.n_vertices)
     bones = np.zeros((problem.n_vertices, n_slots), np.int64)
     weights = np.zeros((problem.n_vertices, n_slots))

@@ -16,7 +16,7 @@ import numpy as np
 from osteon.core.arrays import Float64, Int64
 from osteon.core.kernels import kernel
 
-#: Influences of one vertex, and some to choose from.
+#: Largest number of unknowns: the influences of one vertex and further candidates.
 MAX_UNKNOWNS = 16
 RIDGE = 1e-12
 
@@ -69,7 +69,7 @@ def minimise_rows(G: Float64, g: Float64, counts: Int64, w: Float64, work: Float
                     if limit <= step:
                         step = limit
                         blocking = k
-            if blocking >= 0:  # walk to the border, and stay there
+            if blocking >= 0:  # move to the boundary of the feasible set
                 for i in range(n_free):
                     row = marks[0, i]
                     w[v, row] += step * (work[i, n_free] - w[v, row])
@@ -109,7 +109,7 @@ def minimise_nonnegative(G: Float64, g: Float64) -> Float64:
 
 
 def minimise_on_simplex(G: Float64, counts: Int64) -> Float64:
-    """(v,n) the minimisers of w'G w over w >= 0, sum w = 1; the first `counts` unknowns take part."""
+    """(v,n) the minimisers of w'G w over w >= 0, sum w = 1; over the first `counts` unknowns."""
     out = _minimise(G, np.ones(G.shape[:2]), counts)
     out /= out.sum(axis=1, keepdims=True)
     return out

@@ -1,6 +1,6 @@
 """Alternating refinement of bones and weights.
 
-    minimise over T, w:   sum_v sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2,   w >= 0, sum w = 1, at most k a vertex
+    minimise over T, w:   sum_v sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2,   w >= 0, sum w = 1, at most k per vertex
 
 A round is `solve_bones`, then `select_influences` from the influences of the previous round. Both are exact minimisers
 of their half, so the error falls in every round, but slowly.
@@ -19,25 +19,23 @@ Rigid Bones, 2012; the extrapolation is a safeguarded form of Nesterov's.
 
 Notes, E % after 30 rounds without / with extrapolation: horse, 30 bones, flexible 1.33 / 1.15, rigid 1.75 / 1.52;
 elasticcow, 18, flexible 0.563 / 0.541; clothhorse, 6, flexible 4.21 / 3.95. Moving bones, on top of that, took the
-horse from 1.13 to 0.99 (flexible) and from 1.47 to 1.36 (rigid) at about 40 rounds, and was turned down on the other
-two. A largest beta of 2 or more changes nothing: the safeguard keeps it near one. Anderson's mixing of 2, 5 or 10
-rounds instead: horse, flexible, 1.32, rigid 1.75. Moving a fifth of the bones at once loses more than it gains; a
-tenth is right. Horse on a sample of 4,000 with 10 full rounds: 1.07 in 1.9 s; on all vertices in all rounds: 0.97 in
-2.9 s. Rounds and tries to move, horse, rigid: 30 and 2: 1.38 in 2.3 s; 30 and 1: 1.47 in 2.0 s; 24 and 1: 1.48 in 1.6
-s; other sequences differ by less than 2 %.
-Steps ahead that keep the bones' centres, not the origin: rigid horse 1.426 to 1.325, clothhorse 5.76 to 5.63,
-elasticcow 0.932 to 0.926, chicken unchanged.
-Scaled bones, E % of horse, elasticcow, clothhorse, chicken by flexible rounds before: 0: 1.13, 0.673, 4.20, 0.144; 12:
-1.115, 0.676, 4.28, 0.132; 20: 1.104, 0.680, 4.20, 0.135 (with four rounds less after them). Twelve, and 6 or 12 rounds
-less after them: 1.123, 0.678, 4.27, 0.133; 1.126, 0.687, 4.26, 0.142. They end within 1 % of where 150 rounds end. One
-sweep a round is as good as ten (chicken 0.1443, 0.1437), stiffness 3e-4 to 5e-3 moves them by 6 % either way, from one
-local minimum to another.
+horse from 1.13 to 0.99 (flexible) and from 1.47 to 1.36 (rigid) at about 40 rounds, and was rejected on the other two.
+A largest beta of 2 or more changes nothing: the safeguard keeps it near one. Anderson's mixing of 2, 5 or 10 rounds
+instead: horse, flexible, 1.32, rigid 1.75. Moving a fifth of the bones at once loses more than it gains; a tenth is
+right. Horse on a sample of 4,000 with 10 full rounds: 1.07 in 1.9 s; on all vertices in all rounds: 0.97 in 2.9 s.
+Rounds and tries to move, horse, rigid: 30 and 2: 1.38 in 2.3 s; 30 and 1: 1.47 in 2.0 s; 24 and 1: 1.48 in 1.6 s; other
+sequences differ by less than 2 %. Steps ahead that keep the bones' centres, not the origin: rigid horse 1.426 to 1.325,
+clothhorse 5.76 to 5.63, elasticcow 0.932 to 0.926, chicken unchanged. Scaled bones, E % of horse, elasticcow,
+clothhorse, chicken by flexible rounds before: 0: 1.13, 0.673, 4.20, 0.144; 12: 1.115, 0.676, 4.28, 0.132; 20: 1.104,
+0.680, 4.20, 0.135 (with four rounds less after them). Twelve, and 6 or 12 rounds less after them: 1.123, 0.678, 4.27,
+0.133; 1.126, 0.687, 4.26, 0.142. They end within 1 % of where 150 rounds end. One sweep per round is as good as ten
+(chicken 0.1443, 0.1437), stiffness 3e-4 to 5e-3 moves them by 6 % either way, from one local minimum to another.
 
 The number of bones that a motion needs, from quick fits on few vertices and frames.
 
 Mean shift counts the near-rigid parts, which are too few for some motions (a bird, cloth, a walk whose limbs share a
 cluster). Quick fits with growing numbers of bones are made until E is small, or until more bones gain too little. With
-few frames the size of bones is negligible beside that of the mesh, and bones are added to a smaller E.
+few frames the size of bones is negligible compared with that of the mesh, and bones are added to a smaller E.
 
 Notes, E of the quick fit over that of the whole fit with as many bones, from splitting alone: horse 29: 1.30; flag 32:
 1.11; clothhorse 20: 1.72.
@@ -68,24 +66,25 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-#: Rounds after which two ways are compared.
+#: Rounds after which two variants are compared.
 TRIAL_ROUNDS = 6
 #: The longest extrapolation, in steps.
 MAX_BETA = 1.0
-#: The stopping test looks this many rounds back.
+#: The stopping test compares with the error this many rounds earlier.
 LOOK_BACK = 3
 #: While a round still lowers the error by this fraction, up to EXTENSION times as many rounds are done.
 FAST = 0.01
 EXTENSION = 8
-#: Vertices times bones up to which every round searches thoroughly: then known models are found again exactly.
+#: Vertices times bones up to which every round searches thoroughly: known models are then recovered exactly.
 SMALL = 40_000
 #: Rounds on all vertices that follow the rounds on a sample.
 FULL_ROUNDS = 10
-#: Sweeps over the bones in a round; scaled ones have another, in which their axes turn.
+#: Sweeps over the bones per round; scaled bones have another one, which rotates their axes.
 SWEEPS: dict[BoneType, int] = {"rigid": 3, "scaled": 1, "flexible": 1}
-#: Rounds of flexible bones that scaled ones start from, beyond those of the trials, and rounds that settle them.
+#: Rounds of flexible bones that scaled ones start from, beyond those of the trials, and rounds that follow the
+#: conversion.
 FLEXIBLE_ROUNDS, REFIT_ROUNDS = 12, 3
-#: Rounds of scaled bones that these spare.
+#: Rounds of scaled bones that these replace.
 SPARED_ROUNDS = 6
 
 
@@ -159,7 +158,7 @@ class _Descent:
         self.rounds = 0  # done so far, including discarded variants
         self.final = False  # whether the next run is the last one
         self.graph = graph if options.smooth > 0 else None
-        self.pull = options.smooth * problem.motion**2 / problem.n_vertices
+        self.strength = options.smooth * problem.motion**2 / problem.n_vertices
 
     def solve_weights(self, transforms: Float64, earlier: Influences | None, *, thorough: bool = False) -> Influences:
         """Weights for these bones; the search is always thorough where that is cheap."""
@@ -173,7 +172,7 @@ class _Descent:
             self.options.influences,
             earlier=earlier,
             thorough=small or thorough,
-            pull=0.0 if wanted is None else self.pull,
+            strength=0.0 if wanted is None else self.strength,
             wanted=wanted,
             threads=self.threads,
         )
@@ -218,7 +217,7 @@ class _Descent:
         return state
 
     def step_ahead(self, solved: Float64, state: _State, beta: float) -> Float64:
-        """Bones that go on past their new place."""
+        """Bones extrapolated beyond their new position."""
         bones, weights = state.influences.bones, state.influences.weights
         centers = moment_centers(self.problem.points, bones, weights, solved.shape[1])
         return step_ahead(solved, state.last, beta, self.bone_type, centers)

@@ -79,7 +79,7 @@ def _fit_rows(
     """
     for r in range(start, stop):
         blend_linear(bones, weights, parts, vertex[r], linear)
-        for turn in range(iterations + 1):
+        for iteration in range(iterations + 1):
             x, y, z = normals[r, 0], normals[r, 1], normals[r, 2]
             s0, s1, s2, s3, s4, s5, s6, s7, s8 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             error = 0.0
@@ -106,10 +106,10 @@ def _fit_rows(
                 s3 += rho * (l1 * l1 + l4 * l4 + l7 * l7)
                 s4 += rho * (l1 * l2 + l4 * l5 + l7 * l8)
                 s5 += rho * (l2 * l2 + l5 * l5 + l8 * l8)
-            if turn == 0:
+            if iteration == 0:
                 errors[r, 0] = error
             errors[r, 1] = error
-            if turn == iterations:
+            if iteration == iterations:
                 break
             d = DAMPING * (s0 + s3 + s5) / 3
             if d <= 0:

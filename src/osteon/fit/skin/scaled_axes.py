@@ -1,6 +1,6 @@
 """The axes of scaled bones, optimised together with rotations and scales, for given weights.
 
-    minimise over Q, and over R_f, S_f of all frames:   sum_f  tr(A P A') - 2 tr(A C_f') + pull || S_f - 1 ||^2,
+    minimise over Q, and over R_f, S_f of all frames:   sum_f  tr(A P A') - 2 tr(A C_f') + strength || S_f - 1 ||^2,
     A = R_f S_f Q: one bone on the residual of the others
 
 | symbol | name |
@@ -13,14 +13,14 @@
 Rotating Q alone converges slowly: a bone that hardly stretches is R Q, so R keeps Q in place. A rotation w of Q with R
 rotated back is a shear, L_pq = L_qp = (s_p - s_q) w_pq; with rotations O of the frame, L_pq = s_q O_pq, L_qp = -s_p
 O_pq, and its scales, L_kk, that is a least squares problem of six unknowns per frame and three for all of them. The six
-are eliminated frame by frame, and what is left is a step of Gauss and Newton for w. It, or part of it, is taken if it
+are eliminated frame by frame, which leaves a Gauss-Newton step for w. It, or part of it, is taken if it
 lowers the sum.
 
 Based on: Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
 separate, 1973.
 
-Notes, chicken, 22 bones, all frames, E %: Q turned alone by bounded steps 0.149, this 0.144; with flexible rounds first
-(`refine.py`) 0.132.
+Notes, chicken, 22 bones, all frames, E %: Q rotated alone by bounded steps 0.149, this 0.144; with flexible rounds
+first (`refine.py`) 0.132.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def _step(
     cross: Float64,
     D: Float64,
     axes: Float64,
-    turns: Float64,
+    rotations: Float64,
     scales: Float64,
-    pull: float,
+    strength: float,
     w: Float64,
     normal: Float64,
     values: Float64,
@@ -70,14 +70,14 @@ def _step(
         w[a] = 0.0
         for b in range(4):
             normal[a, b] = 0.0
-        normal[a, a] = DAMPING * size * len(turns)
-    for f in range(len(turns)):
+        normal[a, a] = DAMPING * size * len(rotations)
+    for f in range(len(rotations)):
         for row in range(3):
             for k in range(3):
                 total = -scales[f, row] * D[row, k]
                 for j in range(3):
                     for i in range(3):
-                        total += turns[f, j, row] * cross[i, f, j] * axes[k, i]
+                        total += rotations[f, j, row] * cross[i, f, j] * axes[k, i]
                 residual[row, k] = total
         for pair in range(3):
             p, q = places[pair, 0], places[pair, 1]
@@ -98,8 +98,8 @@ def _step(
                             total += values[a, i] * values[b, j] * along
                 system[a, b] = total
         for k in range(3):
-            system[3 + k, 3 + k] += pull
-            system[3 + k, 9] -= pull * (scales[f, k] - 1)
+            system[3 + k, 3 + k] += strength
+            system[3 + k, 9] -= strength * (scales[f, k] - 1)
         for a in range(6):
             pivot = system[a, a] + 1e-12 * size
             if pivot <= 0:
@@ -136,18 +136,18 @@ def _follow(
     cross: Float64,
     D: Float64,
     axes: Float64,
-    pull: float,
+    strength: float,
     inner: int,
-    turns: Float64,
+    rotations: Float64,
     scales: Float64,
     three: Float64,
     four: Float64,
     value: Float64,
 ) -> None:
-    """Turns and scales of all frames for these axes, in place, and the sum that they reach; three, four: scratch."""
+    """Update rotations and scales of all frames for these axes, and value (1,), their sum; three, four: scratch."""
     C, CS, R = three[0], three[1], three[2]
     N, V = four[0], four[1]
-    for f in range(len(turns)):
+    for f in range(len(rotations)):
         for j in range(3):
             for k in range(3):
                 C[j, k] = cross[0, f, j] * axes[k, 0] + cross[1, f, j] * axes[k, 1] + cross[2, f, j] * axes[k, 2]
@@ -158,16 +158,16 @@ def _follow(
             rotation_to(CS, N, V, R)
             for k in range(3):
                 projected = R[0, k] * C[0, k] + R[1, k] * C[1, k] + R[2, k] * C[2, k]
-                scales[f, k] = max(SMALLEST_SCALE, (projected + pull) / (D[k, k] + pull))
+                scales[f, k] = max(SMALLEST_SCALE, (projected + strength) / (D[k, k] + strength))
         for k in range(3):
             s = scales[f, k]
             projected = R[0, k] * C[0, k] + R[1, k] * C[1, k] + R[2, k] * C[2, k]
-            value[0] += s * s * D[k, k] - 2 * s * projected + pull * (s - 1) * (s - 1)
+            value[0] += s * s * D[k, k] - 2 * s * projected + strength * (s - 1) * (s - 1)
             for j in range(3):
-                turns[f, j, k] = R[j, k]
+                rotations[f, j, k] = R[j, k]
 
 
-#: Where the unknowns of a frame and of the axes stand in L: turns, scales, turns of the axes.
+#: Entries of L of the unknowns of a frame and of the axes: rotations, scales, rotations of the axes.
 _PLACES = np.array(
     [
         [0, 1, 1, 0],
@@ -191,29 +191,31 @@ class AxisSearch:
         self._values, self._system, self._residual = np.empty((9, 2)), np.empty((9, 10)), np.empty((3, 3))
 
     def rotate_axes(
-        self, cross: Float64, moments: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float
+        self, cross: Float64, moments: Float64, axes: Float64, rotations: Float64, scales: Float64, strength: float
     ) -> tuple[Float64, Float64, Float64]:
         """Axes (3,3), rotations (f,3,3) and scales (f,3) of one bone after a step; the sum never rises."""
-        turns, scales = turns.copy(), scales.copy()
+        rotations, scales = rotations.copy(), scales.copy()
         D = axes @ moments @ axes.T
-        least = self._follow(cross, D, axes, turns, scales, pull)
+        least = self._follow(cross, D, axes, rotations, scales, strength)
         w = np.empty(3)
         scratch = (self._normal, self._values, self._system, self._residual)
-        _step(cross, D, axes, turns, scales, pull, w, *scratch, _PLACES)
+        _step(cross, D, axes, rotations, scales, strength, w, *scratch, _PLACES)
         for _ in range(1 + SHORTER):
             if not w.any():
                 break
             tried = _turned(axes, w)
-            new_turns, new_scales = turns.copy(), scales.copy()
-            if self._follow(cross, tried @ moments @ tried.T, tried, new_turns, new_scales, pull) < least:
-                return tried, new_turns, new_scales
+            new_rotations, new_scales = rotations.copy(), scales.copy()
+            if self._follow(cross, tried @ moments @ tried.T, tried, new_rotations, new_scales, strength) < least:
+                return tried, new_rotations, new_scales
             w = w / 4
-        return axes, turns, scales
+        return axes, rotations, scales
 
-    def _follow(self, cross: Float64, D: Float64, axes: Float64, turns: Float64, scales: Float64, pull: float) -> float:
-        """Turns and scales of all frames for these axes, in place, and the sum that they reach."""
+    def _follow(
+        self, cross: Float64, D: Float64, axes: Float64, rotations: Float64, scales: Float64, strength: float
+    ) -> float:
+        """Update rotations and scales of all frames for these axes; returns their sum."""
         value = np.zeros(1)
-        _follow(cross, D, axes, pull, INNER, turns, scales, self._three, self._four, value)
+        _follow(cross, D, axes, strength, INNER, rotations, scales, self._three, self._four, value)
         return float(value[0])
 
 

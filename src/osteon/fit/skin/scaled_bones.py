@@ -16,11 +16,11 @@ One bone on the residual of the others: tr(A P A') - 2 tr(A C') with A = R S Q, 
 Based on: the block descent of rigid bones (`solve_bones.py`) with the scales that a node of a scene graph can carry.
 
 Notes: halfway between frames a bone's vertices should be no farther from either than these are apart. One bone of the
-horse strays by 0.25 % of the diagonal between two frames; elasticcow, clothhorse and chicken have none. A
-regularisation of all bones towards the frames beside, of 0.02 of their own moments, ends that (0.003 %; E 1.124 instead
-of 1.115), but known models are then no longer found exactly (a triangle: 1.7 %). The same pull only in directions that
-the data tells little of, by a bone's own moments or by those left when all others move, does not reach that bone: the
-data tells it to turn.
+horse deviates by 0.25 % of the diagonal between two frames; elasticcow, clothhorse and chicken have none. A
+regularisation of all bones towards the adjacent frames, of 0.02 of their own moments, prevents that (0.003 %; E 1.124
+instead of 1.115), but known models are then no longer recovered exactly (a triangle: 1.7 %). The same regularisation
+only in directions that the data hardly determines, by a bone's own moments or by those that remain when all others
+move, does not affect that bone: the data determines its rotation.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from osteon.fit.skin.scaled_axes import SMALLEST_SCALE, AxisSearch
 __all__ = ["LIGHTEST", "SMALLEST_SCALE", "left_to_bone", "project_scaled", "solve_scaled", "sweep_scaled"]
 
 
-# What the other bones leave to one bone, in one frame: a part of every kernel that moves bones in turn.
+# Residual of the other bones for one bone in one frame: part of every kernel that moves one bone after the other.
 
-#: A bone with less weight than this stays where it is.
+#: A bone with less weight than this does not move.
 LIGHTEST = 1e-12
 
 
@@ -70,14 +70,14 @@ def _scaled_sweeps(
     transforms: Float64,
     axes: Float64,
     along: Float64,
-    pull: Float64,
+    strength: Float64,
     start: int,
     stop: int,
     sweeps: int,
     three: Float64,
     four: Float64,
 ) -> None:
-    """Bones of frames start … stop in turn, axes fixed; along (b,3) is D_ii, pull (b,) what holds scales at 1.
+    """Update one bone after the other, frames start … stop, axes fixed; along (b,3) is D_ii, strength (b,) for S = 1.
 
     three (4,3,3) and four (3,4,4) are scratch.
     """
@@ -108,7 +108,7 @@ def _scaled_sweeps(
                     rotation_to(CS, N, V, R)
                     for k in range(3):
                         projected = R[0, k] * C[0, k] + R[1, k] * C[1, k] + R[2, k] * C[2, k]
-                        s[k] = max(SMALLEST_SCALE, (projected + pull[b]) / (along[b, k] + pull[b]))
+                        s[k] = max(SMALLEST_SCALE, (projected + strength[b]) / (along[b, k] + strength[b]))
                 for j in range(3):
                     t = left[3, j]
                     for i in range(3):
@@ -121,11 +121,11 @@ def _scaled_sweeps(
 
 
 def _rotate_axes(
-    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64
+    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, strength: Float64
 ) -> tuple[Float64, Float64]:
     """Axes and transforms after a step of each bone's axes, with its motion in all frames."""
     n_frames, n_bones = transforms.shape[:2]
-    turns, scales = _split(transforms, axes)
+    rotations, scales = _split(transforms, axes)
     stacked = np.ascontiguousarray(transforms.transpose(1, 3, 0, 2)).reshape(n_bones, 4, 3 * n_frames)
     axes, moments, search = axes.copy(), _moments(zz), AxisSearch()
     for b in range(n_bones):
@@ -136,10 +136,10 @@ def _rotate_axes(
         others = row @ stacked.reshape(4 * n_bones, -1) - own @ stacked[b]
         left = (zx[4 * b : 4 * b + 4] - others).reshape(4, n_frames, 3)
         cross = left[:3] - (center / mass)[:, None, None] * left[3]
-        axes[b], turns[:, b], scales[:, b] = search.rotate_axes(
-            np.ascontiguousarray(cross), moments[b], axes[b], turns[:, b], scales[:, b], pull[b]
+        axes[b], rotations[:, b], scales[:, b] = search.rotate_axes(
+            np.ascontiguousarray(cross), moments[b], axes[b], rotations[:, b], scales[:, b], strength[b]
         )
-        linear = (turns[:, b] * scales[:, b, None, :]) @ axes[b]
+        linear = (rotations[:, b] * scales[:, b, None, :]) @ axes[b]
         stacked[b, :3] = linear.transpose(2, 0, 1).reshape(3, -1)
         stacked[b, 3] = ((left[3] - linear @ center) / mass).ravel()
     unstacked = stacked.reshape(n_bones, 4, n_frames, 3).transpose(2, 0, 3, 1)
@@ -148,18 +148,18 @@ def _rotate_axes(
 
 def _split(transforms: Float64, axes: Float64) -> tuple[Float64, Float64]:
     """(f,b,3,3) rotations and (f,b,3) scales of scaled bones."""
-    turned = transforms[..., :3] @ np.swapaxes(axes, -1, -2)
-    scales = np.linalg.norm(turned, axis=-2)
-    return turned / scales[..., None, :], scales
+    product = transforms[..., :3] @ np.swapaxes(axes, -1, -2)
+    scales = np.linalg.norm(product, axis=-2)
+    return product / scales[..., None, :], scales
 
 
 def project_scaled(transforms: Float64, axes: Float64 | None = None, centers: Float64 | None = None) -> Float64:
     """The scaled bones closest to any (f,b,3,4), about their own axes or those given; centers (b,3) stay in place."""
     axes = axes_of_bones(transforms) if axes is None else axes
-    turned = transforms[..., :3] @ np.swapaxes(axes, -1, -2)
-    lengths = np.maximum(np.linalg.norm(turned, axis=-2, keepdims=True), 1e-300)
-    rotations = rotations_of(turned / lengths)
-    scales = np.maximum(np.einsum("fbij,fbij->fbj", rotations, turned), SMALLEST_SCALE)
+    product = transforms[..., :3] @ np.swapaxes(axes, -1, -2)
+    lengths = np.maximum(np.linalg.norm(product, axis=-2, keepdims=True), 1e-300)
+    rotations = rotations_of(product / lengths)
+    scales = np.maximum(np.einsum("fbij,fbij->fbj", rotations, product), SMALLEST_SCALE)
     out = transforms.copy()
     out[..., :3] = (rotations * scales[..., None, :]) @ axes
     if centers is not None:
@@ -176,14 +176,14 @@ def _moments(zz: Float64) -> Float64:
 
 
 def sweep_scaled(
-    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, pull: Float64, sweeps: int = 3, threads: int = 1
+    zz: Float64, zx: Float64, transforms: Float64, axes: Float64, strength: Float64, sweeps: int = 3, threads: int = 1
 ) -> None:
-    """Move transforms (f,b,3,4) by sweeps over the bones, along fixed axes; pull (b,) holds scales at 1."""
+    """Move transforms (f,b,3,4) by sweeps over the bones, along fixed axes; strength (b,) regularises scales to 1."""
     along = np.einsum("bki,bij,bkj->bk", axes, _moments(zz), axes)
 
     def work(start: int, stop: int) -> None:
         scratch = np.empty((4, 3, 3)), np.empty((3, 4, 4))
-        _scaled_sweeps(zz, zx, transforms, axes, along, pull, start, stop, sweeps, *scratch)
+        _scaled_sweeps(zz, zx, transforms, axes, along, strength, start, stop, sweeps, *scratch)
 
     for_blocks(work, len(transforms), 8, threads)
 
@@ -192,7 +192,7 @@ def solve_scaled(
     zz: Float64,
     zx: Float64,
     transforms: Float64,
-    pull: Float64,
+    strength: Float64,
     *,
     axes: Float64 | None = None,
     sweeps: int = 3,
@@ -205,6 +205,6 @@ def solve_scaled(
     if len(light):
         out[:, light] = project_scaled(transforms[:, light], found[light])
     if axes is None:
-        found, out = _rotate_axes(zz, zx, out, found, pull)
-    sweep_scaled(zz, zx, out, found, pull, sweeps, threads)
+        found, out = _rotate_axes(zz, zx, out, found, strength)
+    sweep_scaled(zz, zx, out, found, strength, sweeps, threads)
     return out

@@ -1,6 +1,6 @@
 """Refinement of the bones and weights of a finished fit towards the normals of the source.
 
-    minimise over T, w, n:   sum_v sum_f |A p - x|^2 + h^2 sum_n sum_f |L n - m|^2,   E at most 1 + allowed of before
+    minimise over T, w, n:   sum_v sum_f |A p - x|^2 + h^2 sum_n sum_f |L n - m|^2,   E / E_start at most 1 + allowed
 
 with A = [L | t] the blend of a vertex (symbols: `problem.py`). A suitable h is a fraction of the motion, not of the
 body, so it is set from the residuals: h^2 is such that the term of normals is BALANCE times that of positions, and less
@@ -9,15 +9,15 @@ extrapolated. Meshes of many vertices are refined on a sample first. The result 
 within the bound, or the start.
 
 Based on: alternating least squares as in `refine.py`; section 6 of James and Twigg, Skinning Mesh Animations, 2005, for
-what normals a player shows.
+the normals that a player computes.
 
-Notes, E of before and mean degrees, by rounds on all vertices and extrapolation, 3 % allowed, balance 1:
+Notes, E relative to the start and mean degrees, by rounds on all vertices and extrapolation, 3 % allowed, balance 1:
 | | 8, 0.8 | 16, 0.8 | 32, 0.8 | 16, 0.95 | 16, 0 |
 | elasticcow 18 scaled | 1.007, 10.5 | 1.034, 9.8 | 1.029, 9.6 | 1.028, 9.8 | 1.036, 10.0 |
 | elasticcow 18 rigid | 1.029, 9.6 | 1.029, 9.5 | 1.025, 9.3 | 1.024, 9.5 | 1.025, 9.6 |
 | horse 30 scaled | 1.029, 2.60 | 1.027, 2.55 | 1.022, 2.52 | 1.024, 2.52 | 1.029, 2.61 |
 | flag 32 flexible | 1.032, 12.0 | 1.034, 11.3 | 1.025, 11.7 | 1.033, 11.2 | 1.022, 13.1 |
-Without a balance (the largest h that the bound allows) the horse gives 3 % of E for 0.1 degrees.
+Without a balance (the largest h that the bound allows) E of the horse grows by 3 % for 0.1 degrees.
 """
 
 from __future__ import annotations

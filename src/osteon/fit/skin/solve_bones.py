@@ -8,7 +8,7 @@
 | --- | --- |
 | Z      | blends (v,4b): w_vb p_v |
 | T      | stacked transforms (4b,3f); A_b is the 3x3 part of bone b |
-| spread_b | sum_v w_vb^2 || p_v - their centre ||^2 / 3: the weight that the data itself gives to A_b |
+| spread_b | sum_v w_vb^2 || p_v - their centre ||^2 / 3: the weight of A_b in the data term |
 
 Based on: the normal equations of James and Twigg, Skinning Mesh Animations, 2005, appendix A, for all bones at once;
 rigid bones by block descent, each bone a weighted Procrustes problem on the residual of the others.
@@ -96,24 +96,24 @@ def _spreads(zz: Float64) -> Float64:
     return np.asarray(np.maximum(about_center, 0) / 3 + SMALLEST_SPREAD * mass)
 
 
-def bone_pull(zz: Float64, stiffness: float) -> Float64:
-    """(4b,) how strongly each row of the stacked transforms is drawn to its rotation, or to its last value."""
-    pull = np.full((len(zz) // 4, 4), INERTIA)
-    pull[:, :3] += stiffness * _spreads(zz)[:, None]
-    return pull.ravel()
+def bone_strengths(zz: Float64, stiffness: float) -> Float64:
+    """(4b,) strength of the regularisation of each row of the stacked transforms towards its rotation or last value."""
+    strength = np.full((len(zz) // 4, 4), INERTIA)
+    strength[:, :3] += stiffness * _spreads(zz)[:, None]
+    return strength.ravel()
 
 
-def _solve_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64) -> Float64:
+def _solve_flexible(zz: Float64, zx: Float64, transforms: Float64, strength: Float64) -> Float64:
     aim = transforms.copy()
     aim[..., :3] = rotations_of(transforms)
-    right = zx + pull[:, None] * stack_transforms(aim)
-    solved = np.linalg.solve(zz + np.diag(pull), right).astype(np.float64, copy=False)
+    right = zx + strength[:, None] * stack_transforms(aim)
+    solved = np.linalg.solve(zz + np.diag(strength), right).astype(np.float64, copy=False)
     return unstack_transforms(solved)
 
 
-def solve_frame_flexible(zz: Float64, zx: Float64, transforms: Float64, pull: Float64) -> Float64:
+def solve_frame_flexible(zz: Float64, zx: Float64, transforms: Float64, strength: Float64) -> Float64:
     """Transforms (b,3,4) of one frame from its own Z'Z (4b,4b) and Z'X (4b,3)."""
-    return np.asarray(_solve_flexible(zz, zx, transforms[None], pull)[0])
+    return np.asarray(_solve_flexible(zz, zx, transforms[None], strength)[0])
 
 
 def solve_frame_rigid(zz: Float64, zx: Float64, transforms: Float64, sweeps: int = 3) -> None:
@@ -155,12 +155,12 @@ def solve_from_moments(
     sweeps: int = 3,
     threads: int = 1,
 ) -> Float64:
-    """The same from Z'Z (4b,4b) and Z'X (4b,3f)."""
+    """New transforms (f,b,3,4) from Z'Z (4b,4b) and Z'X (4b,3f)."""
     if bone_type == "flexible":
-        return _solve_flexible(zz, zx, transforms, bone_pull(zz, stiffness))
+        return _solve_flexible(zz, zx, transforms, bone_strengths(zz, stiffness))
     if bone_type == "scaled":
-        pull = stiffness * _spreads(zz)
-        return solve_scaled(zz, zx, transforms, pull, axes=axes, sweeps=sweeps, threads=threads)
+        strength = stiffness * _spreads(zz)
+        return solve_scaled(zz, zx, transforms, strength, axes=axes, sweeps=sweeps, threads=threads)
     out = transforms.copy()
     for_blocks(lambda a, b: _sweep(zz, zx, out, a, b, sweeps), len(out), 8, threads)
     return out

@@ -33,9 +33,9 @@ from osteon.fit.skin.nonnegative import minimise_nonnegative
 #
 # Based on: James and Twigg, Skinning Mesh Animations, 2005, sections 5.1 and 5.2.
 #
-# Differs from the paper: positions are measured from each frame's centroid, so the answer does not depend on where the
-# character stands. A and x enter through A'A and A'x (moments.py): squares of singular values, whose 1e-10 is far above
-# rounding in float64. If weights sum to (nearly) zero, which TSVD allows, the vertex follows its best bone.
+# Differs from the paper: positions are measured from each frame's centroid, so the result does not depend on the
+# position of the character. A and x enter through A'A and A'x (moments.py): squares of singular values, whose 1e-10 is
+# far above rounding in float64. If weights sum to (nearly) zero, which TSVD allows, the vertex follows its best bone.
 
 #: Least squared norm of a vertex's motion in the scaling, relative to the mean.
 STILL = 1e-9

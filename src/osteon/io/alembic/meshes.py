@@ -19,10 +19,10 @@ from osteon.io.alembic.ogawa import check_ogawa
 from osteon.io.alembic.write import METADATA_KEY, METADATA_VERSION, set_names
 from osteon.io.formats.format_types import load_extra
 from osteon.io.load.source import Source
-from osteon.io.meshes.mesh import IntArray, MeshPart, Polygons, merge_mesh_parts, turned_corners
+from osteon.io.meshes.mesh import IntArray, MeshPart, Polygons, merge_mesh_parts, reversed_corners
 from osteon.io.metadata.asset import damage_named, unpack_materials
 
-#: A moment this near to a sample, as part of the step, is that sample: times are sums of rounded steps.
+#: Times closer to a sample than this fraction of the step count as that sample: they are sums of rounded steps.
 NEAR = 1e-4
 
 
@@ -38,7 +38,7 @@ class _Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Values at moments; between two of them goes a straight line."""
+    """Values over time, interpolated linearly between samples."""
 
     values: _Indexed
     times: Float64  # (n,) ascending seconds
@@ -73,7 +73,7 @@ class AlembicMesh:
 
 @contextmanager
 def library_errors(source: Source) -> Iterator[None]:
-    """Whatever the library raises becomes one line that names the file."""
+    """Turn any error of the library into one line that names the file."""
     try:
         # Numbers that grow beyond all bounds are refused where they are used.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -122,7 +122,7 @@ def _alembic_mesh(schema: Any, name: str, above: tuple[Samples, ...], source: So
     if len(written.corners) != int(sizes.sum()) or (sizes < 0).any():
         raise source.format_error(f"mesh '{name}' has {len(written.corners)} corners, its faces need {sizes.sum()}")
     written = written.checked(source, n_vertices)
-    order = turned_corners(sizes)
+    order = reversed_corners(sizes)
     positions = Samples(_Indexed(lambda i: array_of(points.samples[i])), _times(points), _per_cycle(points))
     return AlembicMesh(name, schema, Polygons(sizes, written.corners[order]), order, positions, above)
 
@@ -171,7 +171,7 @@ def array_of(values: Any) -> np.ndarray:
 
 
 def metadata_of(part: AlembicMesh) -> dict[str, Any]:
-    """What Osteon wrote beside the mesh; empty for other files, or if it does not make sense."""
+    """Osteon's metadata of the mesh; empty for other files, or if it is malformed."""
     properties = part.schema.getUserProperties()
     if not properties.valid() or METADATA_KEY not in [h.getName() for h in properties.propertyheaders]:
         return {}
@@ -183,7 +183,7 @@ def metadata_of(part: AlembicMesh) -> dict[str, Any]:
 
 
 def merge_alembic_meshes(parts: list[AlembicMesh], metadata: dict[str, Any], source: Source) -> tuple[Int32, Asset]:
-    """Triangles of all meshes, and what they carry. `metadata` is what Osteon stored, in a single mesh."""
+    """Triangles of all meshes, and their asset. `metadata` is what Osteon stored, in a single mesh."""
     faces, asset = merge_mesh_parts([_mesh_part(part) for part in parts])
     with damage_named(source):
         return faces, _with_metadata(asset, parts[0], metadata) if metadata else asset
@@ -193,18 +193,18 @@ def _mesh_part(part: AlembicMesh) -> MeshPart:
     n_vertices = len(part.positions.values[0])
     sizes = part.polygons.sizes
     signs = [np.sign(np.linalg.det(s.values[0][:3, :3])) for s in part.above]
-    turn = turned_corners(sizes) if np.prod(signs) < 0 else np.arange(len(part.order))  # mirrored by its transforms
+    order = reversed_corners(sizes) if np.prod(signs) < 0 else np.arange(len(part.order))  # mirrored by its transforms
     uvs, normals = _corner_uvs(part, n_vertices), _corner_normals(part, n_vertices)
     materials, numbers = _materials(part)
     return MeshPart(
         part.name,
         n_vertices,
-        Polygons(sizes, part.polygons.corners[turn]),
-        None if uvs is None else uvs[turn],
+        Polygons(sizes, part.polygons.corners[order]),
+        None if uvs is None else uvs[order],
         _vertex_colors(part, n_vertices),
         materials,
         numbers,
-        None if normals is None else normals[turn],
+        None if normals is None else normals[order],
     )
 
 

@@ -1,4 +1,4 @@
-"""The outline of an Ogawa file, walked before the library is let at it.
+"""Checks of the structure of an Ogawa file before the library opens it.
 
 An Ogawa file is a tree of groups and blocks of data. It begins with the letters Ogawa, 0xff once it was closed
 properly, a version, and the place of the root group. A group is a count and that many 64-bit places, a block of data a

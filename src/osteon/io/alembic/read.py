@@ -35,7 +35,7 @@ from osteon.io.load.clips import frame_times, key_rate, select_names
 from osteon.io.load.source import MOST_FRAMES, Claims, Source, check_frames, numbered
 from osteon.io.metadata.asset import unpack_clips
 from osteon.io.native.child import Arrays, Outlet
-from osteon.io.native.client import NativeTask, ask_sequence, pack_sequence
+from osteon.io.native.client import NativeTask, pack_sequence, read_sequence_in_child
 
 
 def read_alembic_sequence(path: Path, request: ReadRequest) -> MeshSequence:
@@ -80,7 +80,7 @@ def _table(metadata: dict[str, Any], n_samples: int) -> tuple[Clip, ...]:
 
 
 def _rate(parts: list[AlembicMesh], clocks: list[Float64]) -> float:
-    """Frames per second that the file means."""
+    """The frame rate of the file."""
     sampled = [part.schema.getPositionsProperty() for part in parts]
     kinds = [s.getTimeSampling().getTimeSamplingType() for s in sampled if s.getNumSamples() > 1]
     for kind in kinds:
@@ -159,7 +159,7 @@ def prepare() -> None:
 
 
 def answer(request: dict[str, Any], outlet: Outlet) -> tuple[Any, Arrays]:
-    """The sequence, every frame that is sampled a sign of life."""
+    """The sequence; every sampled frame resets the child's timeout."""
     path = Path(request["path"])
     outlet.alive(path.stat().st_size)
     options = LoadOptions(fps=request["fps"], clips=tuple(request["clips"]))
@@ -177,4 +177,4 @@ def read_alembic(path: Path, request: ReadRequest) -> MeshSequence:
     source = Source(path)
     check_ogawa(source)
     find_extra("alembic3d", "alembic", path)
-    return ask_sequence(ALEMBIC_TASK, source, request)
+    return read_sequence_in_child(ALEMBIC_TASK, source, request)

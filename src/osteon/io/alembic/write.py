@@ -19,7 +19,7 @@ from osteon.core.mesh import Asset
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.format_types import load_extra
 from osteon.io.load.clips import frame_times
-from osteon.io.meshes.mesh import join_polygons, turned_corners
+from osteon.io.meshes.mesh import join_polygons, reversed_corners
 from osteon.io.metadata.asset import pack_clips, pack_materials
 
 #: The user property of the mesh that holds what Alembic has no place for, as JSON.
@@ -42,7 +42,7 @@ def write_alembic(path: Path, sequence: MeshSequence) -> None:
 
 
 def _check_space(path: Path, sequence: MeshSequence) -> None:
-    """Let the system refuse what it has no room for; the library ends the whole program where a disk is full."""
+    """Reserve the disk space beforehand: the library ends the whole process if the disk is full."""
     if not hasattr(os, "posix_fallocate"):
         return
     corners = 3 * sequence.n_triangles
@@ -67,7 +67,7 @@ def _write_frames(library: Any, schema: Any, sequence: MeshSequence) -> None:
     """Connectivity and UVs go with the first sample and hold for all."""
     imath, geom = _imath(), library.AbcGeom
     sizes, mask = join_polygons(sequence.faces, sequence.asset)
-    order = turned_corners(sizes)
+    order = reversed_corners(sizes)
     corners = _ints(sequence.faces[mask][order])
     uvs = geom.OV2fGeomParamSample()
     if sequence.asset.uvs is not None:
@@ -109,7 +109,7 @@ def _metadata(sequence: MeshSequence) -> dict[str, Any]:
 
 
 def set_names(asset: Asset) -> list[str]:
-    """Names of the face sets, one a material; none if the triangles have no materials."""
+    """Names of the face sets, one per material; none if the triangles have no materials."""
     if asset.triangle_material is None:
         return []
     names: dict[str, None] = {}
@@ -131,7 +131,7 @@ def _polygons_by_material(sequence: MeshSequence) -> list[NDArray[np.intp]]:
 
 
 def _safe(name: str) -> str:
-    """The name without what Alembic uses to part paths."""
+    """The name without the separator of Alembic's paths."""
     return re.sub(r"[/\x00-\x1f]", "_", name) or "mesh"
 
 

@@ -37,7 +37,7 @@ class StoredArray:
     """An array whose header was read and checked, and whose numbers are still in the file."""
 
     source: Source
-    name: str  # how messages call it
+    name: str  # its name in messages
     file: ByteReader
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -126,7 +126,7 @@ _ENTRY = re.compile(r"\s*'(\w+)'\s*:\s*")
 
 
 class ByteReader(Protocol):
-    """What arrays are read from."""
+    """A source of bytes for arrays."""
 
     def read(self, size: int, /) -> bytes:
         """The next bytes; fewer at the end."""
@@ -134,7 +134,7 @@ class ByteReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArrayHeader:
-    """What follows in the file."""
+    """Shape and type of the array that follows in the file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -314,7 +314,7 @@ class Archive:
         return float(value.item())
 
     def header(self) -> dict[str, Any]:
-        """What is not an array, from the JSON text under 'header'; empty if there is none."""
+        """The JSON object under 'header', which holds everything except arrays; empty if there is none."""
         if "header" not in self:
             return {}
         try:
@@ -349,7 +349,7 @@ def pack_header(header: Mapping[str, Any]) -> NDArray[np.str_]:
 
 
 def write_archive(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a compressed .npz; equal arrays give equal bytes, because members carry no date."""
+    """Write a compressed .npz; members have no date, so equal arrays are written as equal bytes."""
     with zipfile.ZipFile(path, "w") as zipped:
         for key, array in arrays.items():
             info = zipfile.ZipInfo(f"{key}.npy")

@@ -44,7 +44,7 @@ __all__ = [
 
 Family = TypeVar("Family")
 
-#: Version 2 is one that holds another deformer than linear blending; what version 1 can say is written as version 1.
+#: Version 2 is for deformers other than linear blending; all other models are written as version 1.
 MODEL_VERSION = 2
 SKIN_ARRAYS = ("bones", "weights")
 BASIS_ARRAYS = ("basis", "normal_basis")
@@ -58,7 +58,7 @@ def write_npz_model(path: Path, model: SkinnedModel, options: SaveOptions) -> No
 
 
 def write_packed(path: Path, arrays: dict[str, NDArray[Any]], header: dict[str, Any], options: SaveOptions) -> None:
-    """What `pack_model` made, with its stamp."""
+    """The result of `pack_model`, with format and version."""
     if not options.normals:
         arrays = {name: array for name, array in arrays.items() if "normal_basis" not in name}
     version = MODEL_VERSION if "deformer" in header else 1
@@ -67,7 +67,7 @@ def write_packed(path: Path, arrays: dict[str, NDArray[Any]], header: dict[str, 
 
 
 def pack_model(model: SkinnedModel) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """All arrays of a model, and all else as JSON."""
+    """All arrays of a model, and its other data as JSON."""
     arrays, header = pack_asset(model.asset)
     header |= {
         "name": model.name,
@@ -112,7 +112,7 @@ def read_npz_model(path: Path) -> SkinnedModel:
 
 
 def unpack_model(archive: NamedArrays, header: dict[str, Any]) -> SkinnedModel:
-    """The model that `pack_model` took apart."""
+    """The inverse of `pack_model`."""
     names = tuple(str(name) for name in header["bone_names"])
     track = BoneTrack(archive.array("transforms"), header["bone_type"], names)
     mesh = Mesh(archive.array("rest"), archive.array("faces"), unpack_asset(archive, header), str(header["name"]))

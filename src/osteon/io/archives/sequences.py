@@ -56,7 +56,7 @@ def read_npz(path: Path, request: ReadRequest) -> MeshSequence:
 
 
 def _not_a_sequence(found: str, path: Path) -> str:
-    """What to do with an archive of something else."""
+    """The error message for an archive that holds no mesh sequence."""
     if found != MODEL_FORMAT:
         return f"holds {quote(found)}, not a mesh sequence; name an .npz with frames (f,v,3) and faces (t,3)"
     frames = f"{path.stem}-frames.npz"
@@ -65,7 +65,7 @@ def _not_a_sequence(found: str, path: Path) -> str:
 
 
 def check_version(archive: Archive, name: str, *known: int) -> None:
-    """Refuse a version this release does not know, by name."""
+    """Refuse a version that this release does not support."""
     version = archive.number("version")
     if version not in known:
         shown = "no version" if version is None else f"version {version:g}"

@@ -1,7 +1,7 @@
 """Requests to the child about an FBX file: its outline, and its frames, posed.
 
-Imports little of Osteon, so that it starts quickly. The scene stays open between two questions, and the process leaves
-without cleaning up what the library counts wrongly.
+Imports little of Osteon, so that it starts quickly. The scene stays open between requests, and the process
+exits without cleanup, because the library counts references wrongly.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def by_corner(attribute: Any, width: int) -> np.ndarray | None:
 
 
 def geometry(scene: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Polygons of all meshes one after the other, and what they carry."""
+    """Polygons of all meshes one after the other, with their surface data."""
     keys = ("sizes", "corners", "uvs", "colors", "normals", "material", "part")
     arrays: dict[str, list[np.ndarray]] = {key: [] for key in keys}
     materials: list[dict[str, Any]] = []
@@ -78,14 +78,14 @@ def geometry(scene: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         mine = items(mesh.materials)
         of_face = wholes(mesh.face_material)
         mirrored = np.linalg.det(affine(node.geometry_to_world)[:, :3]) < 0 and mesh.skinned_is_local
-        turn = turned(sizes) if mirrored else np.arange(len(take))
+        order = reversed_corners(sizes) if mirrored else np.arange(len(take))
         arrays["sizes"].append(sizes)
-        arrays["corners"].append(vertices[turn] + start)
-        arrays["uvs"].append(np.zeros((len(take), 2)) if uvs is None else uvs[take][turn])
+        arrays["corners"].append(vertices[order] + start)
+        arrays["uvs"].append(np.zeros((len(take), 2)) if uvs is None else uvs[take][order])
         arrays["normals"].append(
             np.zeros((len(take), 3))
             if normals is None
-            else _turned_normals(rest_place(node, mesh), normals)[take][turn]
+            else _transformed_normals(rest_place(node, mesh), normals)[take][order]
         )
         arrays["colors"].append(of_vertex)
         arrays["material"].append(numbers_of(mine, of_face, floats(mesh.faces)[:, 1] >= 3, len(sizes), materials))
@@ -108,14 +108,14 @@ def further_sets(scene: Any) -> list[str]:
     return [f"FBX is read with one set of each: {' and '.join(parts)} left out"] if parts else []
 
 
-def _turned_normals(place: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Normals of a mesh as a matrix turns them with it."""
+def _transformed_normals(place: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Normals of a mesh that is transformed by a matrix: multiplied by its inverse transpose."""
     linear = place[:, :3]
     return np.asarray(normals @ np.linalg.inv(linear)) if np.linalg.det(linear) != 0 else normals
 
 
-def turned(sizes: np.ndarray) -> np.ndarray:
-    """The corners of polygons the other way round, first corner first."""
+def reversed_corners(sizes: np.ndarray) -> np.ndarray:
+    """Indices that reverse the corners of each polygon except the first."""
     start = np.repeat(np.cumsum(sizes) - sizes, sizes)
     step = np.arange(sizes.sum()) - start
     return np.asarray(np.where(step == 0, start, start + np.repeat(sizes, sizes) - step))
@@ -193,7 +193,7 @@ def moments_between(begin: float, end: float, rate: float, name: str) -> np.ndar
 
 
 class OpenScene:
-    """The scene of a file, and the clips that are wanted of it."""
+    """The scene of a file, and its requested clips."""
 
     def __init__(self, request: dict[str, Any], outlet: Outlet) -> None:
         import ufbx
@@ -215,7 +215,7 @@ class OpenScene:
             raise source.format_error(f"{self.caches.problems[0]}; nothing else moves the mesh: {CACHE_ADVICE}")
 
     def outline(self) -> tuple[dict[str, Any], Arrays]:
-        """Everything but the frames; nothing of a scene without meshes."""
+        """Everything except the frames; empty for a scene without meshes."""
         if not shown(self.scene):
             return {"names": [], "clips": [], "parts": []}, {}
         arrays, about = geometry(self.scene)
@@ -249,7 +249,7 @@ class OpenScene:
 def _loaded(library: Any, data: bytes, path: Path, *, caches: bool) -> Any:
     return library.load_memory(
         data,
-        filename=str(path),  # caches are named as seen from here
+        filename=str(path),  # caches are named relative to the current folder
         evaluate_skinning=True,
         evaluate_caches=caches,
         load_external_files=caches,

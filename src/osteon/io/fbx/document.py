@@ -1,6 +1,6 @@
 """An FBX character or clip as a glTF document, so that it is a rig and a clip as any other file.
 
-Nodes keep their names, tree and places. Vertices are there once for each texture coordinate and normal that they have,
+Nodes keep their names, tree and places. Vertices occur once for each texture coordinate and normal that they have,
 as glTF needs it. Blend shapes are not read; animation stacks are sampled at the rate of the file.
 """
 
@@ -57,7 +57,7 @@ def _ask(path: Path, fps: float | None, *, meshes: bool, sample: bool) -> Answer
         find_extra("ufbx", "fbx", path)
     child = NativeChild(RIG_TASK, source, path.stat().st_size)
     try:
-        return child.ask({"path": str(path), "fps": fps, "clips": [], "meshes": meshes, "sample": sample})
+        return child.query({"path": str(path), "fps": fps, "clips": [], "meshes": meshes, "sample": sample})
     finally:
         child.end()
 
@@ -152,7 +152,7 @@ def _add_mesh(root: JsonObject, buffer: BufferWriter, source: Source, mesh: dict
 
 
 def _free_joint(root: JsonObject, mesh: dict[str, Any]) -> int:
-    """A node below that of the mesh, for vertices that no bone moves: the holder of a skin is better not a joint."""
+    """A child of the mesh's node for vertices that no bone moves: the node of a skinned mesh should not be a joint."""
     holder = root["nodes"][mesh["node"]]
     root["nodes"].append({"name": f"{holder.get('name', 'mesh')}_unweighted"})
     holder.setdefault("children", []).append(len(root["nodes"]) - 1)
@@ -200,7 +200,7 @@ def _animation(number: int, name: str, arrays: Arrays, buffer: BufferWriter) -> 
     return {"name": name, "channels": channels, "samplers": samplers} if channels else None
 
 
-def _continuous(turns: np.ndarray) -> np.ndarray:
-    """Quaternions (f,4), each on the side of the one before."""
-    signs = np.cumprod(np.concatenate([[1.0], np.where((turns[1:] * turns[:-1]).sum(axis=1) < 0, -1.0, 1.0)]))
-    return np.asarray(turns * signs[:, None])
+def _continuous(rotations: np.ndarray) -> np.ndarray:
+    """Quaternions (f,4) with signs such that neighbours are in one hemisphere."""
+    signs = np.cumprod(np.concatenate([[1.0], np.where((rotations[1:] * rotations[:-1]).sum(axis=1) < 0, -1.0, 1.0)]))
+    return np.asarray(rotations * signs[:, None])

@@ -1,7 +1,7 @@
 """Access to ufbx: references that its Python binding does not count, its lists as arrays, and geometry caches.
 
-In ufbx 0.0.5 for Python an element is created with one reference, which both the scene and whoever reads it own: an
-item of a list, and likewise an attribute such as `node.mesh`. When a posed scene is freed, each of these owners returns
+In ufbx 0.0.5 for Python an element is created with one reference, which both the scene and every reader own: an item
+of a list, and likewise an attribute such as `node.mesh`. When a posed scene is freed, each of these owners returns
 its reference, and a mesh that two owners share is freed twice. So every element that is read is counted once more; what
 that leaks is freed with the process.
 
@@ -25,7 +25,7 @@ from osteon.io.load.source import inside, quote
 
 
 def held(element: Any) -> Any:
-    """The element with the reference counted that the library forgot; None stays None."""
+    """The element, with its missing reference counted; None stays None."""
     if element is not None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(element))
     return element
@@ -97,7 +97,7 @@ def find_caches(library: Any, scene: Any, path: Path) -> SceneCaches:
 
 
 def _missing(name: str, path: Path) -> str | None:
-    """Why a cache cannot be opened."""
+    """The reason that a cache cannot be opened."""
     shown_name = quote(Path(name).name)
     if not name:
         return "names a geometry cache without a file"
@@ -119,7 +119,7 @@ def _opened(library: Any, name: str, rate: float) -> Any:
 
 
 def _misfit(cache: Any, name: str, mesh: Any, file: str) -> str | None:
-    """Why a cache does not move a mesh. As ufbx does, a cache of one channel is taken whatever the channel's name."""
+    """The reason that a cache does not move a mesh. As in ufbx, a cache of one channel is used under any name."""
     channels = _all(cache.channels)
     found = channels if len(channels) == 1 else [channel for channel in channels if channel.name == name]
     if not found:

@@ -1,7 +1,7 @@
-"""The client of the FBX reader: children pose the scene, and their answers become a sequence.
+"""The client of the FBX reader: child processes pose the scene, and their answers become a sequence.
 
-A child opens the file and sends all but the frames. It poses the first of them; where the rest would take much longer
-than to open the file again, more children each pose a part, one per core.
+A child opens the file, sends all data except the frames, and poses the first ones. If the rest would take much longer
+than opening the file again, more children pose a part each, one per core.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ON_SURFACE = 0.9
 Arrays = dict[str, np.ndarray]
 
 FBX_TASK = NativeTask("FBX", "osteon.io.fbx.child")
-#: Seconds of posing that pay for another child besides what it takes to open the file there, and to start it.
+#: Seconds of posing from which another child is worthwhile, besides the time to start it and to open the file in it.
 WORTH, START = 2.0, 0.5
 #: Frames that are posed to see how long the rest will take.
 TRIED = 4
@@ -44,7 +44,7 @@ def outline_fbx(path: Path, request: ReadRequest) -> Outline:
     source = _checked(path)
     child = NativeChild(FBX_TASK, source, path.stat().st_size)
     try:
-        return _outline(child.ask(_request_of("outline", request, source)), request, source)
+        return _outline(child.query(_request_of("outline", request, source)), request, source)
     finally:
         child.end()
 
@@ -54,7 +54,7 @@ def read_fbx(path: Path, request: ReadRequest) -> MeshSequence:
     source = _checked(path)
     child = NativeChild(FBX_TASK, source, path.stat().st_size)
     try:
-        about = child.ask(_request_of("outline", request, source))
+        about = child.query(_request_of("outline", request, source))
         outline = _outline(about, request, source)
         check_frames(source, path.stat().st_size, outline.clips[-1].stop, request.options.fps)
         room = FrameRoom(source, request.progress)
@@ -83,40 +83,40 @@ def _request_of(question: str, request: ReadRequest, source: Source) -> dict[str
 
 
 def _pose(child: NativeChild, room: FrameRoom, opening: float, total: int, request: ReadRequest) -> None:
-    """All frames into their room, by as many children as pay."""
+    """Receive all frames, posed by the number of children that takes the least time."""
 
     def frames(first: int, stop: int) -> dict[str, Any]:
         return _request_of("frames", request, room.source) | {"first": first, "stop": stop}
 
     tried = min(TRIED, total)
     started = time.monotonic()
-    child.ask(frames(0, tried), room)
+    child.query(frames(0, tried), room)
     left = (time.monotonic() - started) / tried * (total - tried)
     if tried == total:
         return
     more = n_helpers(left, opening + START, os.cpu_count() or 1)
     if not more:
-        child.ask(frames(tried, total), room)
+        child.query(frames(tried, total), room)
         return
     bounds = [tried + (total - tried) * i // (more + 1) for i in range(more + 2)]
     helpers: list[NativeChild] = []
     try:
         helpers += [NativeChild(FBX_TASK, room.source, room.source.path.stat().st_size) for _ in range(more)]
         parts = [(one, frames(*bounds[i : i + 2])) for i, one in enumerate([child, *helpers])]
-        _ask_together(parts, room)
+        _query_together(parts, room)
     finally:
         for one in helpers:
             one.end()
 
 
 def n_helpers(left: float, opening: float, n_cores: int) -> int:
-    """How many more children pay, where so many seconds of posing are left and one takes so many to begin."""
+    """The number of further children for `left` seconds of posing, if starting one takes `opening` seconds."""
     if left < WORTH + 2 * opening:
         return 0
     return max(0, min(n_cores, math.floor(left / (WORTH / 2 + opening))) - 1)
 
 
-def _ask_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRoom) -> None:
+def _query_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRoom) -> None:
     """Send each child its own request, all at once; the first error is raised, and the caller ends all children."""
     failed: list[Exception] = []
 
@@ -126,8 +126,8 @@ def _ask_together(parts: list[tuple[NativeChild, dict[str, Any]]], room: FrameRo
         except Exception as error:
             failed.append(error)
 
-    for one, question in parts:
-        one.send(question)
+    for one, request in parts:
+        one.send(request)
     threads = [threading.Thread(target=receive, args=(one,), daemon=True) for one, _ in parts[1:]]
     for thread in threads:
         thread.start()

@@ -1,7 +1,7 @@
 """Requests to the child about the rig of an FBX file: its nodes, how they move, and meshes with their weights.
 
 Nodes are stored as in glTF, by translation, rotation and scale in their parents; where FBX lets a child ignore its
-parent's scale, ufbx puts a node in between that undoes it.
+parent's scale, ufbx inserts a node that cancels it.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The registry of formats, the types of its entries, and what a caller may say about a file."""
+"""The registry of formats, the types of its entries, and the options for reading and writing files."""

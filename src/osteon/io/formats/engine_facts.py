@@ -1,4 +1,4 @@
-"""What of a model decides which engines play its file: counted the way the writer will write it."""
+"""The properties of a model on which support by engines depends, counted as the writer writes them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse
 
 
 def writes_between(engine: Engine) -> bool:
-    """Whether bones of two nodes get keys between frames; `any` is not for them, and those that play them take keys."""
+    """Whether bones of two nodes get keys between frames: for engines that play them, and for `any`."""
     return engine.keys_between or engine.name == "any"
 
 
@@ -45,7 +45,7 @@ def packs_rotations(engine: Engine) -> bool:
 
 
 def target_attributes(model: SkinnedModel, options: SaveOptions) -> int:
-    """How many attributes a morph target has: two where normals go along and the engine that is named has room."""
+    """The number of attributes of a morph target: two if it has normals and the named engine has room for them."""
     corrections = model.corrections
     if not options.normals or corrections is None or corrections.normal_basis is None:
         return 1

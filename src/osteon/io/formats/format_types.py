@@ -24,7 +24,7 @@ from osteon.io.meshes.mesh import MeshScan
 
 @dataclass(frozen=True, slots=True)
 class LazyFunction:
-    """A function whose module is imported when it is first called: a run pays for the formats that it uses."""
+    """A function whose module is imported when it is first called: only the formats that are used cost time."""
 
     module: str
     name: str
@@ -34,7 +34,7 @@ class LazyFunction:
 
 
 class FrameWriter(Protocol):
-    """Writes frames of one mesh to a file each."""
+    """Writes frames of one mesh, one file per frame."""
 
     def frame(self, vertices: Float32) -> bytes:
         """The file of one frame."""
@@ -64,12 +64,12 @@ class SequenceFormat:
     extra: Extra | None = None  # that it needs
     plain_pictures: bool = False  # it holds PNG and JPEG only
     further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
-    outline: Callable[[Path, ReadRequest], Outline] | None = None  # where that is much quicker than to read it
+    outline: Callable[[Path, ReadRequest], Outline] | None = None  # None unless it is much faster than reading the file
 
 
 @dataclass(frozen=True, slots=True)
 class ClipFacts:
-    """What a file without a mesh holds."""
+    """Joints and clips of a file without a mesh."""
 
     joints: tuple[str, ...]  # that its clips move
     clips: tuple[Clip, ...]
@@ -77,7 +77,7 @@ class ClipFacts:
 
 @dataclass(frozen=True, slots=True)
 class LevelFiles:
-    """How files hold levels of detail beside a model."""
+    """Reader and writer of levels of detail in the file of a model."""
 
     read: Callable[[Path], StoredLevels | None]
     write: Callable[[Path, SkinnedModel, SaveOptions, StoredLevels], None]
@@ -111,7 +111,7 @@ class SkeletonFormat:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The mesh in its rest pose, and the clips that its frames would make."""
+    """The mesh in its rest pose, and its clips, without the frames."""
 
     mesh: Mesh
     clips: tuple[Clip, ...]
@@ -123,7 +123,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A package that a format is written with, and the extra of Osteon that brings it."""
+    """A package that a format is written with, and the extra of Osteon that installs it."""
 
     module: str
     name: str
@@ -149,7 +149,7 @@ def load_extra(module: str, extra: str, path: Path) -> Any:
 
 
 def find_extra(module: str, extra: str, path: Path) -> None:
-    """The same refusal without importing: a child will."""
+    """The same check without importing the module, which a child process does."""
     if find_spec(module) is None:
         raise _missing(extra, path)
 

@@ -25,7 +25,7 @@ _FRAMES = need(input=("sequence", "skeleton"), reason="a model keeps its own res
 
 
 def _parse_rest(text: str) -> Path | int:
-    """A file, or else the number of a frame."""
+    """The number of a frame if the text is one, else a file."""
     return int(text) if text.lstrip("-").isdecimal() and not Path(text).exists() else Path(text)
 
 
@@ -34,13 +34,13 @@ Fallback = Literal["skin", "none"]
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """How to read a sequence.
+    """Options for reading a sequence.
 
-    `fps="file"` takes the frame rate the file carries: the `fps` of an .npz, or for glTF the rate on which all keys of
-    an animation fall (30 when there is none). Frames that carry no rate play at 24. A number overrides both, and is the
+    `fps="file"` uses the frame rate of the file: the `fps` of an .npz, or for glTF the rate on which all keys of
+    an animation fall (30 when there is none). Frames without a rate play at 24. A number overrides both, and is the
     rate at which glTF is sampled.
 
-    Circumstances that `needs` speak of: `input` (sequence, model or skeleton), `rest_pose` (sequence, or a rig's own).
+    Conditions that `needs` may refer to: `input` (sequence, model or skeleton), `rest_pose` (sequence, or a rig's own).
     """
 
     fps: float | Literal["file"] = option(
@@ -102,7 +102,7 @@ class LoadOptions:
 
     @property
     def frame_rate(self) -> float:
-        """The rate of frames that carry none."""
+        """The rate of frames without one."""
         return DEFAULT_FPS if self.fps == "file" else float(self.fps)
 
 
@@ -114,9 +114,9 @@ _CLIPS = need(clips=True, reason="is for clips without a mesh, played on a rig; 
 
 @dataclass(frozen=True, slots=True)
 class ClipOptions:
-    """How clips of files without a mesh are played on a character.
+    """Options for playing clips of files without a mesh on a character.
 
-    Circumstances that `needs` speak of: `clips` (the inputs are such files).
+    Conditions that `needs` may refer to: `clips` (the inputs are such files).
     """
 
     keep_translations: bool = option(
@@ -148,14 +148,14 @@ class Connectivity:
     origin: Path
 
     def asset_for(self, n_vertices: int) -> Asset:
-        """What the file carried besides triangles, without colours of other vertices."""
+        """The asset of the file, without its colours if they belong to another number of vertices."""
         keep = self.asset.colors is not None and len(self.asset.colors) == n_vertices
         return self.asset if keep else replace(self.asset, colors=None)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What every reader of whole animations receives."""
+    """The arguments of every reader of whole animations."""
 
     options: LoadOptions = DEFAULT_LOAD_OPTIONS
     connectivity: Connectivity | None = None  # from LoadOptions.faces
@@ -164,15 +164,15 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class SaveOptions:
-    """How a skinned model is written.
+    """Options for writing a skinned model.
 
-    Circumstances that `needs` speak of: `written` (suffixes of the outputs), `corrected` (there are corrections),
-    `stock` (every player knows the deformer), `kept` (the file of a rig is kept).
+    Conditions that `needs` may refer to: `written` (suffixes of the outputs), `corrected` (there are corrections),
+    `stock` (every player supports the deformer), `kept` (the file of a rig is kept).
     """
 
     engine: EngineName = option(
         "any",
-        help=f"Engine that plays the file (docs/engines.md). Default --bone-type: {default_bone_types()}.",
+        help=f"The engine that plays the file (docs/engines.md). Default bone type: {default_bone_types()}.",
         flags=("--for",),
         needs=(
             need(written=GLTF, only_for=engines_for(GLTF), reason="reads glTF; write a .glb or .gltf, or omit it"),
@@ -207,7 +207,7 @@ class SaveOptions:
     )
     compress: bool = option(
         False,
-        help="A glTF of about a quarter of the size, for players that support meshopt; vertices move by 0.025 % of the"
+        help="A glTF of about a quarter of the size, for players with meshopt; vertices move by 0.025 % of the"
         " diagonal at most.",
         flags=("--compress",),
         needs=(

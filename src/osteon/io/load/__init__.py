@@ -1,1 +1,1 @@
-"""What a path means: inputs, clips and frames of the caller's choice, limits, and loading."""
+"""Resolving inputs, selecting clips and frames, memory limits, and loading."""

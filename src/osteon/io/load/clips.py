@@ -1,4 +1,4 @@
-"""Clips and frames of the caller's choice: by name, as `A:B` or every N-th; and the times of frames."""
+"""Selection of clips by name and of frames (`A:B` or every N-th), and the times of frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from osteon.io.load.source import quote
 
 
 def select_names(there: Sequence[str], wanted: Sequence[str], path: Path) -> list[int]:
-    """Which of the names `there` are wanted, in their own order; all if nothing is wanted by name."""
+    """The requested names among those that are `there`, in the order of the file; all if none is requested."""
     missing = [name for name in wanted if name not in there]
     if missing:
         known = ", ".join(quote(name) for name in there) or "none"
@@ -26,7 +26,7 @@ def select_names(there: Sequence[str], wanted: Sequence[str], path: Path) -> lis
 
 
 def select_clips(sequence: MeshSequence, wanted: Sequence[str], path: Path) -> MeshSequence:
-    """The sequence with only the wanted clips; its rest pose stays."""
+    """The sequence with only the requested clips and its rest pose."""
     chosen = [sequence.clips[i] for i in select_names([c.name for c in sequence.clips], wanted, path)]
     if len(chosen) == len(sequence.clips):
         return sequence
@@ -39,7 +39,7 @@ def select_clips(sequence: MeshSequence, wanted: Sequence[str], path: Path) -> M
 
 
 def choose_sequence_frames(sequence: MeshSequence, frames: str | None, step: int) -> MeshSequence:
-    """The sequence with the frames that are named, and of these every `step`-th of each clip; its rest pose stays."""
+    """The sequence with every `step`-th of the requested frames of each clip, and its rest pose."""
     if frames is None and step == 1:
         return sequence
     kept, clips = choose_frame_numbers(sequence.clips, frames, step)
@@ -87,12 +87,12 @@ def parse_frames(text: str, count: int) -> list[int]:
 
 DEFAULT_KEY_FPS = 30.0
 COMMON_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0)
-#: A key may miss its frame by this part of a frame: times are float32, and some files round them.
+#: A key may differ from its frame by this fraction of a frame: times are float32, and some files round them.
 KEY_TOLERANCE = 0.02
 
 
 def frame_times(clips: tuple[Clip, ...], rate: float = 1.0) -> Float64:
-    """(f,) when each frame shows, in units of which `rate` make a second.
+    """(f,) the time of each frame in units of 1 / `rate` seconds.
 
     A clip starts where the next frame of the clip before it would be. With the clips' own rate the times are 0, 1, 2, …
     """

@@ -1,9 +1,9 @@
-"""What the caller named: which files, in which order, making which clips.
+"""Resolves the inputs of a caller to files, their order, and clips.
 
 - A folder, or a quoted pattern such as 'walk/*.obj', is one clip.
 - Mesh files named one by one are the frames of one clip for each folder they are in, because a shell that expands
-  walk/*.obj names them one by one. In the order of a listing they are put in natural order (frame2 before frame10);
-  in any other order they stay as given.
+  walk/*.obj names them one by one. Files in alphabetical order are put in natural order (frame2 before frame10); any
+  other order is kept.
 - A file that holds an animation is its own clip or clips.
 """
 
@@ -24,7 +24,7 @@ from osteon.io.load.source import PathLike
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """One clip to load: frames in a file each, or one file that holds an animation."""
+    """One clip to load: one file per frame, or one file that holds an animation."""
 
     name: str
     files: tuple[Path, ...]
@@ -41,7 +41,7 @@ def natural_key(path: Path) -> tuple[tuple[int, int, str], ...]:
 
 
 def resolve_inputs(paths: Sequence[PathLike]) -> list[Take]:
-    """The takes that the inputs mean, in order."""
+    """The takes of the inputs, in order."""
     if not paths:
         raise FileFormatError("no input; name a file, a folder of meshes, or a pattern such as 'walk/*.obj'")
     named: list[Take | Path] = []
@@ -82,7 +82,7 @@ def _group(named: list[Take | Path]) -> list[Take]:
 
 
 def _in_order(files: list[Path]) -> list[Path]:
-    """Natural order if the files came as a listing gives them, else the caller's own order."""
+    """Natural order if the files are in alphabetical order, else the order of the caller."""
     names = [str(f) for f in files]
     listed = names in (sorted(names), sorted(names, key=str.casefold))
     return sorted(files, key=natural_key) if listed else files

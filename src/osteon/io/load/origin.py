@@ -1,4 +1,4 @@
-"""Files that a mesh or a model was read from: what is made of it does not replace them by accident."""
+"""The files that a mesh or a model was read from, so that outputs do not replace them by accident."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _OPEN_GLTF = LazyFunction("osteon.io.gltf.read.document", "open_document")
-#: How a file is opened as a glTF document: with its meshes, and for its clips alone.
+#: Functions that open a file as a glTF document: with its meshes, and for its clips alone.
 _CHARACTERS = {
     ".glb": _OPEN_GLTF,
     ".gltf": _OPEN_GLTF,
@@ -86,7 +86,7 @@ def keeps_rig(character: Character | None, model: SkinnedModel, path: PathLike) 
 def save_on_rig(model: SkinnedModel, character: Character, path: PathLike) -> None:
     """Write a model that was fitted to a character into the character's own document, whole or not at all.
 
-    Nodes, joints, names, materials, other clips and all that Osteon does not know stay as they are.
+    Nodes, joints, names, materials, other clips and all data that Osteon does not support are unchanged.
     """
     from osteon.io.gltf.patch.write import write_on_character
 
@@ -112,7 +112,7 @@ def holds_clips_only(path: PathLike) -> bool:
 
 
 def describe_clips_only(path: PathLike, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> ClipFacts:
-    """What such a file holds."""
+    """The joints and clips of a file without a mesh; refused for other files."""
     from osteon.io.gltf.read.animations import describe_clip_file
 
     document = open_clips(Path(path), None if options.fps == "file" else options.frame_rate)
@@ -137,7 +137,7 @@ def play_on_rig(
     for path, alone in zip(files, clips_only, strict=True):
         if not alone and not (rig.exists() and path.samefile(rig)):
             first = files[clips_only.index(True)]
-            raise FileFormatError(f"{path}: holds a mesh, but {first} holds clips for a rig; give one kind of them")
+            raise FileFormatError(f"{path}: holds a mesh, but {first} holds clips for a rig; name files of one kind")
     if options.rest is not None or options.faces is not None:
         flag = "--faces" if options.rest is None else "--rest"
         raise OptionError(f"{flag}: clips without a mesh play the rig's own; omit it")
@@ -180,7 +180,7 @@ def _played(
 
 
 def _choose_frames(planned: list[SampledClip], options: LoadOptions) -> tuple[list[SampledClip], list[int]]:
-    """The frames that are wanted, and which clip each run of them is from.
+    """The requested frames, and the clip of each run of them.
 
     A clip that is sampled anew, or of which some frames are omitted, has a key in each that it has.
     """

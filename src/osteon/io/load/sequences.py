@@ -1,7 +1,7 @@
-"""Loading: whatever the caller named becomes one MeshSequence.
+"""Loads any inputs as one MeshSequence.
 
-Peak memory is the float32 sequence and one frame for frames in a file each (all clips share one array from the start);
-several files that each hold an animation are joined at the end, and take twice that.
+With one file per frame the peak memory is that of the float32 sequence and one frame, because all clips share one array
+from the start. Several files that each hold an animation are joined at the end, which takes twice the memory.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def load_sequence(
 
 
 def load_outline(paths: Sequence[PathLike], *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Outline | None:
-    """What one file holds, where its format has it without its frames; None if they must be read."""
+    """Mesh and clips of one file, if its format can be read without the frames; else None."""
     takes = resolve_inputs(paths)
     found = format_of(takes[0].files[0])
     whole = (options.rest, options.faces, options.frames, options.step) == (None, None, None, 1)
@@ -81,9 +81,9 @@ def _read_take(take: Take, request: ReadRequest) -> MeshSequence:
 
 
 def _read_frames(takes: list[Take], request: ReadRequest) -> MeshSequence:
-    """Frames in a file each, of all takes, into one array that is made after the first frame."""
+    """Read one file per frame, of all takes, into one array, which is allocated after the first frame."""
     if request.options.clips:
-        raise OptionError("clips: frames in a file each are one clip; leave out the folders that are not wanted")
+        raise OptionError("clips: a folder of frames is one clip; omit the folders that you do not need")
     total = sum(len(take.files) for take in takes)
     first = read_mesh_file(takes[0].files[0], 0 if total > 1 else None, request.connectivity)
     if not len(first.faces):
@@ -127,7 +127,7 @@ def read_next_file(source: Source, first: LoadedMesh) -> Float32:
 def _mesh_format(path: Path) -> MeshFormat:
     found = format_of(path)
     if not isinstance(found, MeshFormat):
-        raise FileFormatError(f"{path}: is {found.name}, expected one mesh a file")
+        raise FileFormatError(f"{path}: is {found.name}, expected one mesh per file")
     return found
 
 

@@ -5,10 +5,10 @@ Every message of this package starts with a file (and a frame, where there is on
 Memory limits: one rule and one message for every reader.
 
 A file of a few kilobytes can unpack to terabytes, or name the same numbers a million times. Whatever a reader makes
-beyond the bytes that it was given is claimed here before it is made; the claims of a file add up. Refused is
+beyond the bytes of the file is claimed here before it is allocated; the claims of a file add up. Refused are
 
-- what needs more memory than is free;
-- what was stored and unpacks to both more than 1 GiB and more than a hundred times what is on the disk: positions
+- claims that need more memory than is free;
+- stored data that unpack to both more than 1 GiB and more than a hundred times what is on the disk: positions
   shrink to a tenth at best. Frames that are sampled from keys are not stored, and may be many more than that.
 
 A count that rows of a known size must follow (PLY, OFF, MEDIT, .npy, accessors, Ogawa) needs no claim: it is compared
@@ -36,7 +36,7 @@ PathLike = str | os.PathLike[str]
 QUOTE_LENGTH = 48
 #: Characters of a message besides the file it names.
 MESSAGE_LENGTH = 600
-#: How a file begins that stands for one that Git LFS holds.
+#: The first bytes of a pointer file of Git LFS.
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -48,19 +48,19 @@ def quote(text: bytes | str) -> str:
 
 
 def _one_line(message: str) -> str:
-    """A message of ours that may hold words of a file, safe to show."""
+    """A message that may quote words of a file, safe to show."""
     shown = message if message.isprintable() else "".join(c if c.isprintable() else "?" for c in message)
     return shown if len(shown) <= MESSAGE_LENGTH else shown[: MESSAGE_LENGTH - 1] + "…"
 
 
 def numbered(count: int, noun: str) -> str:
-    """`1 vertex`, `2 vertices`: a count that reads well in a message."""
+    """`1 vertex`, `2 vertices`: a count with its noun in singular or plural."""
     plural = {"vertex": "vertices"}.get(noun, noun + "s")
     return f"{count} {noun if count == 1 else plural}"
 
 
 def as_float32(values: FloatArray) -> Float32:
-    """The values as they are stored; what is too large becomes infinite, for a later check to name."""
+    """The values as they are stored; what is too large becomes infinite, for a later check to report."""
     with np.errstate(over="ignore", invalid="ignore"):
         stored: Float32 = np.ascontiguousarray(values, dtype=np.float32)
     return stored
@@ -102,7 +102,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The open file; whatever the system refuses becomes a FileFormatError."""
+        """The open file; errors of the operating system become a FileFormatError."""
         try:
             if self.path.is_dir():
                 raise self.format_error("is a folder, expected a file")
@@ -147,7 +147,7 @@ class Source:
         bad = first_bad(stored)
         if bad is not None:
             raise self.geometry_error(
-                f"vertex {bad[-2]} has a coordinate that is NaN or infinite; repair or leave out that frame"
+                f"vertex {bad[-2]} has a coordinate that is NaN or infinite; repair or omit that frame"
             )
         return stored
 
@@ -181,7 +181,7 @@ FEW_FRAMES = 15_000
 
 
 def check_frames(source: Source, stored: int, count: int, fps: float | str, few: int = FEW_FRAMES) -> None:
-    """Refuse clips that last longer than a file of `stored` bytes can mean; who names a rate may have more."""
+    """Refuse more frames than are plausible for a file of `stored` bytes, unless the caller names a rate."""
     most = min(MOST_FRAMES, max(few, stored)) if fps == "file" else MOST_FRAMES
     if count > most:
         raise source.format_error(

@@ -1,7 +1,7 @@
 """MEDIT text meshes (`.mesh`), reading: the surface of a surface mesh or of a tetrahedral mesh.
 
 A file is a list of sections, in any order: a keyword, the number of rows, the rows. A row ends with a reference
-number, which is omitted (some writers leave it out too); indices count from 1. Other sections are passed over.
+number, which is omitted (some writers omit it too); indices count from 1. Other sections are passed over.
 Triangles and quadrilaterals are the surface. Where there are none, it is the faces of tetrahedra that occur once,
 turned outward. Vertices inside the volume stay, so that the numbers of other files keep their meaning.
 """

@@ -1,4 +1,4 @@
-"""One pose of a mesh as a file holds it: vertices, polygons, and what else the file carried.
+"""One pose of a mesh as stored in a file: vertices, polygons, and surface data.
 
 Polygons become fans of triangles on load: a polygon a b c d … becomes (a b c) (a c d) …, all with one number in
 `Asset.polygon_of_triangle`, from which `join_fans` restores the polygons.
@@ -61,7 +61,7 @@ def check_corners(count: int, face: int, source: Source) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fans:
-    """Where the triangles of polygons come from."""
+    """The corners and polygons of triangles."""
 
     corners: IntArray  # (t,3) which corner of the polygon list
     polygon: Int32  # (t,) which polygon
@@ -85,7 +85,7 @@ class LoadedMesh:
     faces: Int32  # (t,3)
     asset: Asset
     polygons: Polygons
-    connectivity: bytes  # how the file spells its faces; equal bytes mean equal faces
+    connectivity: bytes  # the text or bytes of its faces in the file; equal bytes mean equal faces
     source: Source
 
 
@@ -99,14 +99,14 @@ class MeshScan(Protocol):
         """All faces, corners in 0 … v - 1."""
 
     def connectivity(self) -> bytes:
-        """How the file spells its faces; empty if equal bytes would not mean equal faces."""
+        """The text or bytes of the faces in the file; empty if equal bytes would not mean equal faces."""
 
     def asset(self, fans: Fans) -> Asset:
-        """What the file carries besides, except which triangle belongs to which polygon."""
+        """All other data of the file, without the polygon of each triangle."""
 
 
 def read_mesh(scan: MeshScan, source: Source) -> LoadedMesh:
-    """All that the file holds. A file without faces gives a mesh without triangles: the caller may know them."""
+    """The whole mesh. A file without faces is a mesh without triangles: the caller may have them from another file."""
     vertices = scan.vertices()
     if not len(vertices):
         raise source.format_error("holds no vertices")
@@ -186,13 +186,13 @@ def single_normals(faces: Int32, normals: CornerNormals) -> bool:
     return len(np.unique(pairs, axis=0)) == len(np.unique(faces))
 
 
-#: What polygons without a material get where others have one.
+#: The material of polygons without one, if others have one.
 DEFAULT = Material("default")
 
 
 @dataclass(frozen=True, slots=True)
 class MeshPart:
-    """One mesh with what it carries besides positions."""
+    """One mesh with its surface data."""
 
     name: str
     n_vertices: int
@@ -205,7 +205,7 @@ class MeshPart:
 
 
 def merge_mesh_parts(parts: list[MeshPart]) -> tuple[Int32, Asset]:
-    """Triangles of all parts with shifted indices, and what they carry; equal materials become one."""
+    """Triangles of all parts with shifted indices, and their asset; equal materials become one."""
     fans = [Fans.of(part.polygons.sizes) for part in parts]
     first = np.cumsum([0, *(part.n_vertices for part in parts)])
     faces = [p.polygons.corners[f.corners] + start for p, f, start in zip(parts, fans, first, strict=False)]
@@ -277,8 +277,8 @@ def join_polygons(faces: Int32, asset: Asset) -> tuple[IntArray, NDArray[np.bool
     return join_fans(faces, numbers)
 
 
-def turned_corners(sizes: IntArray) -> IntArray:
-    """(c,) where each corner of the turned polygons is in the list; a b c d becomes a d c b. Its own inverse."""
+def reversed_corners(sizes: IntArray) -> IntArray:
+    """(c,) indices that reverse the corners of each polygon after the first one: a b c d becomes a d c b."""
     sizes = np.asarray(sizes, np.int64)
     starts = np.cumsum(sizes) - sizes
     start = np.repeat(starts, sizes)

@@ -33,7 +33,7 @@ def read_materials(source: Source, libraries: Sequence[str], names: Sequence[str
 
 
 def _read_beside(folder: Path, path: Path) -> bytes | None:
-    """The bytes of a file in `folder`; None if it cannot be had, because the look is a courtesy."""
+    """The bytes of a file in `folder`; None if it cannot be read, because materials are optional."""
     try:
         return Source(path).read() if inside(folder, path) and path.is_file() else None
     except (OSError, ValueError, FileFormatError):
@@ -70,7 +70,7 @@ def _picture(statement: str, folder: Path, base: Path, pictures: dict[str, Image
 
 
 def _apply(material: Material, key: str, words: list[str]) -> Material:
-    """The material after one line; lines that say nothing we keep, or say it wrongly, change nothing."""
+    """The material after one line; unsupported or malformed lines change nothing."""
     try:
         values = [min(1.0, max(0.0, float(word))) for word in words[:3]]
     except ValueError:
@@ -90,7 +90,7 @@ def _apply(material: Material, key: str, words: list[str]) -> Material:
 
 
 def write_materials(materials: Sequence[Material], pictures: Mapping[Image, str]) -> bytes:
-    """The text of a library that `read_materials` takes back; `pictures` are the names of the images' files."""
+    """The text of a library for `read_materials`; `pictures` are the names of the images' files."""
     lines = ["# materials of a mesh sequence, written by Osteon"]
     for material in materials:
         red, green, blue, alpha = material.base_color
@@ -123,6 +123,6 @@ def rare_picture_mime(data: bytes) -> str | None:
 
 
 def picture_name(image: Image, stem: str) -> str:
-    """A file name for an image: `stem`, what is harmless of its own name, and the suffix of its kind."""
+    """A file name for an image: `stem`, the safe characters of its name, and the suffix of its kind."""
     plain = re.sub(r"[^A-Za-z0-9]+", "-", image.name).strip("-")[:60]
     return f"{stem}_{plain or 'image'}{_SUFFIXES.get(image.mime, '.png')}"

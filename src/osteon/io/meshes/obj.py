@@ -1,6 +1,6 @@
 """Wavefront OBJ: polygons, relative indices, texture coordinates, normals, colours, objects and materials.
 
-Curves, lines and points are ignored. Smoothing groups are not kept; normals hold the hard edges.
+Curves, lines and points are ignored. Smoothing groups are not kept; hard edges are kept by normals.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BLANKS = (9, 32)
 
 
 def scan_obj(data: bytes, source: Source) -> ObjScan:
-    """Find out which line is what."""
+    """Sort the lines by their keyword."""
     if b"\\\n" in data or b"\\\r" in data:
         data = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").replace(b"\\\r", b" ")
     lines = Lines.of(data, comments=True)
@@ -199,9 +199,9 @@ def _slots(block: bytes, corner_starts: Int64) -> tuple[Int64, Int64]:
 
 
 class ObjWriter:
-    """Writes frames of one mesh; everything but positions is put into words once.
+    """Writes frames of one mesh; everything except positions is formatted once.
 
-    Nine digits give back the same float32.
+    Nine digits restore the same float32.
     """
 
     def __init__(self, faces: Int32, asset: Asset, stem: str = "materials") -> None:
@@ -230,7 +230,7 @@ class ObjWriter:
 
 
 def _picture_names(asset: Asset, stem: str) -> dict[Image, str]:
-    """A file name of its own for each picture that is written."""
+    """A unique file name for each picture that is written."""
     names: dict[Image, str] = {}
     for material in asset.materials:
         image = material.texture("base_color")
@@ -262,7 +262,7 @@ def _uvs_and_faces(faces: Int32, asset: Asset) -> str:
 
 
 def _statements(asset: Asset, first_triangle: IntArray) -> dict[int, str]:
-    """What is before which face: `o` and `usemtl` where they change."""
+    """The `o` and `usemtl` statements by the face that they precede."""
     found: dict[int, str] = {}
     objects, materials = asset.primitive_of_triangle, asset.triangle_material
     names = tuple(m.name for m in asset.materials)

@@ -39,9 +39,9 @@ TYPES = {
 }
 ENCODINGS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
 
-#: What a line of a header begins with.
+#: First words of the lines of a header.
 KEYWORDS = ("format", "element", "property")
-#: A header is short; a file without an end of it is not searched to its last gigabyte.
+#: A header is short; the search for its end stops after this many bytes.
 LONGEST_HEADER = 1 << 20
 
 
@@ -243,7 +243,7 @@ PlyEncoding = Literal["ascii", "binary_little_endian", "binary_big_endian"]
 
 
 class PlyWriter:
-    """Writes frames of one mesh; everything but positions is put into bytes once."""
+    """Writes frames of one mesh; everything except positions is encoded once."""
 
     def __init__(self, faces: Int32, asset: Asset, encoding: PlyEncoding = "binary_little_endian") -> None:
         self._text = encoding == "ascii"
@@ -346,7 +346,7 @@ def scan_ply(data: bytes, source: Source) -> PlyScan:
 
 
 class _Body:
-    """What follows the header. A position is a byte offset, or a line number of an ascii file."""
+    """The data after the header. A position is a byte offset, or a line number of an ascii file."""
 
     def __init__(self, source: Source, header: Header, data: bytes) -> None:
         self.source, self.header, self.data = source, header, data

@@ -20,7 +20,7 @@ from osteon.io.load.source import Source, quote
 Int64 = NDArray[np.int64]
 
 MOST_DIGITS = 15
-#: What a text of two bytes a letter begins with.
+#: First bytes of a text with two bytes per character.
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = 32  # bytes up to the blank separate tokens
 
@@ -84,12 +84,12 @@ def _cut(data: bytes) -> tuple[Int64, Int64, NDArray[np.uint8]]:
 
 
 def is_count(word: bytes | str) -> bool:
-    """Whether a word is a count; one of more digits is a mistake, which Python refuses to read."""
+    """Whether a word is a count; one of more digits is a mistake, and Python refuses to parse it."""
     return word.isascii() and word.isdigit() and len(word) <= MOST_DIGITS
 
 
 def token_starts(block: bytes) -> tuple[Int64, Int64]:
-    """Where each word begins, and how many words each line that is not blank has."""
+    """The start of each word, and the number of words of each line that is not blank."""
     view = np.frombuffer(block, np.uint8)
     space = view <= _SPACE
     begins = ~space

@@ -1,1 +1,1 @@
-"""What Osteon stores in a file besides what the format has a place for: materials, clips and assets, as JSON."""
+"""Data that a format has no place for, stored as JSON: materials, clips and assets."""

@@ -1,1 +1,1 @@
-"""Libraries of others run in a child process: client, child, and the messages between them."""
+"""Third-party libraries in a child process: client, child, and the messages between them."""

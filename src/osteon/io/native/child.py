@@ -1,4 +1,4 @@
-"""The process in which a library of others parses a file: limited in memory and time, and ended with its parent.
+"""The process in which a third-party library parses a file: limited in memory and time, and ended with its parent.
 
 Started by `client.py`. A module that parses (`io/usd/child.py`) has one function,
 
@@ -36,28 +36,28 @@ from numpy.typing import NDArray
 from osteon.core.errors import OsteonError
 from osteon.core.parallel import end_with, leave_no_dump, limit_memory
 
-#: Bytes that a library reads in a second at the least; text of USD comes at ten times that.
+#: Bytes per second that a library reads at least; text of USD is read ten times as fast.
 SLOWEST = 1 << 20
-#: Seconds that imports may take, and that a process waits for another question.
+#: Seconds that imports may take, and that a process waits for another request.
 START, IDLE = 300.0, 30.0
 
 
 class Outlet:
-    """The way out of the process, and the clock that ends it when nothing has come out for too long."""
+    """Sends messages to the client, and ends the process if it has sent none for too long."""
 
     def __init__(self, file: BinaryIO, silence: float) -> None:
         self._file = file
-        self._silence = silence  # seconds that a small file may take between two signs of life
+        self._silence = silence  # seconds between two messages that a small file may take
         self._nowhere = open(os.devnull, "w")  # noqa: SIM115  # the clock needs a file that stays open
         self._bytes = 0
         self.wait_for(START)
 
     def wait_for(self, seconds: float) -> None:
-        """End the process after this time, even if a library never comes back: the clock is no part of Python."""
+        """End the process after this time, even if a library does not return: the timer is not a Python thread."""
         faulthandler.dump_traceback_later(seconds, exit=True, file=self._nowhere)
 
     def alive(self, n_bytes: int = 0) -> None:
-        """A sign of life; as many more bytes are about to be read."""
+        """Restart the timer; `n_bytes` more bytes are about to be read."""
         self._bytes += n_bytes
         self.wait_for(self._silence + self._bytes / SLOWEST)
 
@@ -66,17 +66,17 @@ class Outlet:
         write_message(self._file, "frames", [first, total], {"frames": block})
         self.alive()
 
-    def say(self, kind: str, value: Any = None, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
+    def send(self, kind: str, value: Any = None, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
         write_message(self._file, kind, value, arrays)
 
 
 def main() -> None:
-    """What the process runs: a module's name, the bytes it may take, the silence it may keep, and its parent."""
+    """Entry point; arguments: a module, its memory limit in bytes, its timeout in seconds, the id of the parent."""
     module, memory, silence, parent = sys.argv[1:5]
     end_with(int(parent))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the client ends this process
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # the output of a library is not part of the answers
     serve(module, sys.stdin.buffer, answers, int(memory), float(silence))
 
 
@@ -85,12 +85,12 @@ def serve(module: str, requests: BinaryIO, answers: BinaryIO, memory: int, silen
     outlet = Outlet(answers, silence)
     received: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_listen, args=(requests, received), daemon=True).start()
-    far = import_module(module)
-    if hasattr(far, "prepare"):
-        far.prepare()
+    reader = import_module(module)
+    if hasattr(reader, "prepare"):
+        reader.prepare()
     leave_no_dump()
     limit_memory(memory)
-    outlet.say("ready")
+    outlet.send("ready")
     while True:
         outlet.wait_for(2 * IDLE)
         try:
@@ -98,20 +98,20 @@ def serve(module: str, requests: BinaryIO, answers: BinaryIO, memory: int, silen
         except queue.Empty:
             os._exit(0)
         outlet.alive()
-        _answer(far, request, outlet)
+        _answer(reader, request, outlet)
 
 
-def _answer(far: Any, request: Any, outlet: Outlet) -> None:
+def _answer(reader: Any, request: Any, outlet: Outlet) -> None:
     try:
-        value, arrays = far.answer(request, outlet)
+        value, arrays = reader.answer(request, outlet)
     except OsteonError as error:
-        outlet.say("error", [type(error).__name__, str(error)])
+        outlet.send("error", [type(error).__name__, str(error)])
     except MemoryError:
-        outlet.say("memory")
+        outlet.send("memory")
     except Exception:
-        outlet.say("bug", traceback.format_exc())
+        outlet.send("bug", traceback.format_exc())
     else:
-        outlet.say("answer", value, arrays)
+        outlet.send("answer", value, arrays)
 
 
 def _listen(requests: BinaryIO, received: queue.Queue[Any]) -> None:
@@ -147,7 +147,7 @@ class Message:
 def write_message(
     file: BinaryIO, kind: str, value: Any = None, arrays: Mapping[str, NDArray[Any]] | None = None
 ) -> None:
-    """Say one thing, at once."""
+    """Write one message and flush it."""
     stored = {name: np.asarray(array, order="C") for name, array in (arrays or {}).items()}
     shapes = [[name, array.dtype.str, array.shape] for name, array in stored.items()]
     head = json.dumps([kind, value, shapes]).encode()

@@ -1,4 +1,4 @@
-"""Libraries of others parse files in a child process: a crash or a hang of the library is one line of error.
+"""Runs third-party libraries in a child process, so that a crash or an endless loop of one is one line of error.
 
 A child has a limit on its memory and on the time between two messages; both grow with the file. Frames are received
 one after the other into the array where they stay, and errors of Osteon are raised again here. Messages go through a
@@ -37,7 +37,7 @@ from osteon.io.load.source import LARGEST_RATIO, MEMORY, Claims, Source
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
 from osteon.io.native.child import IDLE, Arrays, BrokenMessage, Message, read_array, read_message
 
-#: Bytes that a library may take for a file of any size, and for each core: its threads reserve what they never use.
+#: Bytes that a library may take for a file of any size, and per core: its threads reserve memory that they never use.
 LEAST_MEMORY, CORE_MEMORY = 4 << 30, 128 << 20
 #: Bytes that a pipe holds at once, where that can be set.
 PIPE = 1 << 20
@@ -54,15 +54,15 @@ main()
 
 @dataclass(frozen=True, slots=True)
 class NativeTask:
-    """A kind of file, and the module that answers questions about it in a child."""
+    """A kind of file, and the module that reads it in a child process."""
 
-    kind: str  # as people call it
+    kind: str  # name in messages
     module: str
-    silence: float = 6.0  # seconds that a small file may take between two signs of life
+    silence: float = 6.0  # seconds between two messages that a small file may take
 
 
 class Process(Protocol):
-    """What is needed of a child, however it was started."""
+    """Interface of a child process, however it was started."""
 
     stdin: IO[bytes] | None
     stdout: IO[bytes] | None
@@ -74,7 +74,7 @@ class Process(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a child found."""
+    """The result of a request."""
 
     value: Any
     arrays: Arrays
@@ -82,7 +82,7 @@ class Answer:
 
 @dataclass(slots=True)
 class FrameRoom:
-    """The array that frames come into, made when the first ones come; children that pose parts of them share it."""
+    """The array that receives frames, allocated with the first ones; children that pose parts of them share it."""
 
     source: Source
     progress: Progress | None = None
@@ -92,7 +92,7 @@ class FrameRoom:
     _thread: int = field(default_factory=threading.get_ident)  # that receives progress
 
     def place(self, first: int, total: int, shape: tuple[int, ...]) -> Float32:
-        """Where frames (n,v,3) belong."""
+        """The part of the array for frames (n,v,3)."""
         with self._lock:
             if self.frames is None:
                 what = f"its {total} frames of {shape[1]} vertices"
@@ -103,7 +103,7 @@ class FrameRoom:
             return self.frames[first : first + shape[0]]
 
     def count(self, n: int) -> None:
-        """So many more are there."""
+        """Report `n` more frames as progress."""
         with self._lock:
             self.done += n
             total = self.done if self.frames is None else len(self.frames)
@@ -112,7 +112,7 @@ class FrameRoom:
 
 
 class NativeChild:
-    """A process that answers questions about one file."""
+    """A process that answers requests about one file."""
 
     def __init__(self, task: NativeTask, source: Source, n_bytes: int) -> None:
         self.task, self.source = task, source
@@ -121,8 +121,8 @@ class NativeChild:
         self._process = start_process(task, allowed)
         self._ready = False
 
-    def ask(self, request: dict[str, Any], room: FrameRoom | None = None) -> Answer:
-        """One question; an error of ours that the child met, or its end, is raised here."""
+    def query(self, request: dict[str, Any], room: FrameRoom | None = None) -> Answer:
+        """Send a request and return the answer; raises errors of the child, and an error if it ended."""
         try:
             self.send(request)
             return self.receive(room)
@@ -131,14 +131,14 @@ class NativeChild:
             raise
 
     def send(self, request: dict[str, Any]) -> None:
-        """A question, whose answer is received later."""
+        """Send a request, whose answer is received later."""
         assert self._process.stdin is not None
         with suppress(OSError):  # the end of a child is noticed when its answer is read
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
 
     def receive(self, room: FrameRoom | None = None) -> Answer:
-        """The answer to a question; frames go to their room."""
+        """The answer to a request; frames are stored in `room`."""
         file: Any = self._process.stdout
         try:
             while True:
@@ -167,7 +167,7 @@ class NativeChild:
             raise RuntimeError(f"{self.source}: reading it as {self.task.kind} failed\n{message.value}")
 
     def _death(self) -> OsteonError:
-        """Why there is no answer, by how the process ended."""
+        """The error for a missing answer, by the exit of the process."""
         until = time.monotonic() + GRACE
         while self._process.poll() is None and time.monotonic() < until:
             time.sleep(0.01)
@@ -176,7 +176,7 @@ class NativeChild:
         what = f"cannot be read as {self.task.kind}: the library"
         if not self._ready:
             return self.source.format_error(f"cannot be read as {self.task.kind}: its reader did not start")
-        if code == 1:  # the clock of the child
+        if code == 1:  # the timer of the child
             return self.source.format_error(f"{what} does not come to an end with it; export it again")
         return self.source.format_error(f"{what} failed on it; export it again")
 
@@ -185,7 +185,7 @@ class NativeChild:
         return self._process.poll() is None
 
     def end(self) -> None:
-        """The process is gone when this returns."""
+        """End the process and wait for its exit."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -213,7 +213,7 @@ def _start_interpreter(task: NativeTask, memory: int) -> Process:
     return process
 
 
-#: How a child is started; fuzzing has a quicker way.
+#: The function that starts a child; fuzzing replaces it by a faster one.
 start_process: Callable[[NativeTask, int], Process] = _start_interpreter
 
 
@@ -231,7 +231,7 @@ _KEPT: list[_Kept] = []
 _KEPT_LOCK = threading.Lock()
 
 
-def ask_native(
+def query_child(
     task: NativeTask,
     source: Source,
     request: dict[str, Any],
@@ -239,14 +239,14 @@ def ask_native(
     keep: bool = False,
     progress: Progress | None = None,
 ) -> Answer:
-    """One question about a file; `keep` where the next question is most likely about the same file.
+    """Send one request about a file to a child; `keep` it if the next request is likely about the same file.
 
     Frames that the child sends are the array `frames` of the answer.
     """
     size = source.path.stat().st_size if source.path.exists() else 0
     child = _kept(task, source.path) or NativeChild(task, source, size)
     room = FrameRoom(source, progress)
-    answer = child.ask(request | {"path": str(source.path)}, room)
+    answer = child.query(request | {"path": str(source.path)}, room)
     if keep:
         with _KEPT_LOCK:
             _KEPT.append(_Kept(child, source.path, threading.get_ident(), time.monotonic()))
@@ -257,7 +257,7 @@ def ask_native(
 
 
 def _kept(task: NativeTask, path: Path) -> NativeChild | None:
-    """The child that knows this file already, if it is still there; the others are ended."""
+    """The child that has this file open, if it still runs; the others are ended."""
     now, mine = time.monotonic(), threading.get_ident()
     with _KEPT_LOCK:
         known = [kept for kept in _KEPT if kept.thread == mine or now - kept.since > IDLE]
@@ -286,10 +286,10 @@ def pack_sequence(mesh: Mesh, clips: tuple[Clip, ...]) -> tuple[Any, Arrays]:
     return header | {"name": mesh.name, "clips": pack_clips(clips)}, arrays | {"rest": mesh.rest, "faces": mesh.faces}
 
 
-def ask_sequence(task: NativeTask, source: Source, request: ReadRequest) -> MeshSequence:
-    """The sequence that a child reads."""
+def read_sequence_in_child(task: NativeTask, source: Source, request: ReadRequest) -> MeshSequence:
+    """The sequence in a file, read by a child."""
     request_fields = {"question": "sequence", "fps": request.options.fps, "clips": list(request.options.clips)}
-    found = ask_native(task, source, request_fields, progress=request.progress)
+    found = query_child(task, source, request_fields, progress=request.progress)
     held, header = HeldArrays(source, found.arrays), found.value
     with damage_named(source):
         return MeshSequence(

@@ -1,4 +1,4 @@
-"""Poses of a stick skeleton in files: joints, turns, stretches, twists, control lines and pins (docs/poses.md)."""
+"""Poses of a stick skeleton in files: joints, rotations, stretches, twists, control lines and pins (docs/poses.md)."""
 
 from osteon.io.poses.load import POSE_SUFFIXES, load_poses
 from osteon.io.poses.pose_json import save_poses

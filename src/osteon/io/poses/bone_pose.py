@@ -2,7 +2,7 @@
 
 Rotations and stretches propagate from the root (`kinematics`), then everything is shifted, then joints with their own
 position are put there; their descendants do not follow. Rotations of bones are kept if some joint was
-turned: where joints were moved explicitly, too, the least rotation comes on top.
+rotated; where joints were also moved explicitly, the least rotation to their new position is added.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SkeletonNames:
     """A skeleton whose joints and bones are looked up by name."""
 
     skeleton: StickSkeleton
-    hinges: Mapping[int, Float64] = field(default_factory=dict)  # (3,) by joint: what a plain number turns about
+    hinges: Mapping[int, Float64] = field(default_factory=dict)  # (3,) by joint: the axis of a plain number of degrees
 
     @cached_property
     def plane(self) -> float | None:
@@ -66,11 +66,11 @@ class SkeletonNames:
 
 @dataclass(frozen=True, slots=True)
 class BonePose:
-    """Where the skeleton is in one pose."""
+    """Joints and bones of the skeleton in one pose."""
 
     joints: Float64  # (j,3)
     rotations: Float64  # (b,3,3)
-    turned: bool  # some joint was turned, so that the rotations are more than the least ones
+    rotated: bool  # some joint was rotated, so `rotations` are not just the least ones
     cross_scale: dict[int, float] = field(default_factory=dict)  # by bone, those that are given
     twist: dict[int, tuple[float, float]] = field(default_factory=dict)  # radians at A and B
 
@@ -85,9 +85,9 @@ class _BoneFields:
 def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePose:
     """One pose of the skeleton; keys that are omitted change nothing."""
     skeleton = names.skeleton
-    turns = read_turns(fields["rotate"], names) if "rotate" in fields else {}
+    by_joint = read_joint_rotations(fields["rotate"], names) if "rotate" in fields else {}
     bones = _bones(fields["bones"], names) if "bones" in fields else _BoneFields({}, {}, {})
-    joints, rotations = pose_joints(skeleton, turns, bones.stretch)
+    joints, rotations = pose_joints(skeleton, by_joint, bones.stretch)
     if "translate" in fields:
         joints = joints + fields["translate"].point(None if names.plane is None else 0.0)
     if not (np.abs(joints) <= LARGEST).all() and {"bones", "translate"} & set(fields):
@@ -97,23 +97,23 @@ def read_bone_pose(fields: dict[str, JsonValue], names: SkeletonNames) -> BonePo
             joints[names.joint(name, fields["joints"])] = place.point(names.plane)
         _check_lengths(fields["joints"], skeleton, joints)
     aligned = align_rotations(skeleton, joints, rotations)
-    return BonePose(joints, aligned, bool(turns), bones.cross_scale, bones.twist)
+    return BonePose(joints, aligned, bool(by_joint), bones.cross_scale, bones.twist)
 
 
-def read_turns(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
-    """(3,3) by joint; of several rotations of one joint the first in the list is done first."""
-    turns: dict[int, Float64] = {}
+def read_joint_rotations(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
+    """(3,3) by joint; several rotations of one joint are applied in the order of the list."""
+    by_joint: dict[int, Float64] = {}
     for name, entry in json_value.named().items():
         joint = names.joint(name, json_value)
-        turn = np.eye(3)
-        for one in entry.items("turn") if entry.is_list else [entry]:
-            turn = _turn(one, names, joint) @ turn
-        turns[joint] = turn
-    return turns
+        rotation = np.eye(3)
+        for one in entry.items("rotation") if entry.is_list else [entry]:
+            rotation = _rotation(one, names, joint) @ rotation
+        by_joint[joint] = rotation
+    return by_joint
 
 
-def _turn(json_value: JsonValue, names: SkeletonNames, joint: int) -> Float64:
-    """A plain number turns a hinge, or in the plane of a 2D skeleton, anticlockwise."""
+def _rotation(json_value: JsonValue, names: SkeletonNames, joint: int) -> Float64:
+    """The rotation of an entry; a plain number is the angle of a hinge, or of a joint in 2D, anticlockwise."""
     hinge = names.hinges.get(joint, None if names.plane is None else np.array([0.0, 0.0, 1.0]))
     if json_value.is_number and hinge is not None:
         return rotation_from_axis_angle(hinge, np.deg2rad(json_value.number()))
@@ -125,7 +125,7 @@ def _turn(json_value: JsonValue, names: SkeletonNames, joint: int) -> Float64:
     fields = json_value.fields(("axis", "degrees"))
     for key in ("axis", "degrees"):
         if key not in fields:
-            raise json_value.error(f"a turn needs {quote(key)}")
+            raise json_value.error(f"a rotation needs {quote(key)}")
     axis = read_axis(fields["axis"], names)
     return rotation_from_axis_angle(axis / np.abs(axis).max(), np.deg2rad(fields["degrees"].number()))
 
@@ -143,7 +143,7 @@ def read_axis(json_value: JsonValue, names: SkeletonNames) -> Float64:
 
 
 def _check_lengths(json_value: JsonValue, skeleton: StickSkeleton, joints: Float64) -> None:
-    """Name the bone whose ends were put in one place."""
+    """Refuse a pose in which both ends of a bone are in one place."""
     length = np.linalg.norm(joints[skeleton.bones[:, 1]] - joints[skeleton.bones[:, 0]], axis=1)
     short = length <= SHORTEST * float(np.linalg.norm(np.ptp(skeleton.joints, axis=0)))
     if short.any():
@@ -159,7 +159,7 @@ def _bones(json_value: JsonValue, names: SkeletonNames) -> _BoneFields:
     for name, entry in json_value.named().items():
         b, reverse = names.bone(name, json_value)
         if b in names_of_bones:
-            raise json_value.error(f"{quote(names_of_bones[b])} and {quote(name)} are one bone; leave one out")
+            raise json_value.error(f"{quote(names_of_bones[b])} and {quote(name)} are one bone; omit one")
         names_of_bones[b] = name
         fields = entry.fields(("stretch", "cross_scale", "twist"))
         if "stretch" in fields:

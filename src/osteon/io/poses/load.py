@@ -44,9 +44,7 @@ def load_poses(
     if isinstance(paths, str) or not len(paths):
         raise OptionError("poses: expected a list of at least one file")
     if clips and not any(Path(path).suffix.lower() in RIG_SUFFIXES for path in paths):
-        raise OptionError(
-            f"clips: {paths[0]} has no clips to choose from; name a file with animations, or leave it out"
-        )
+        raise OptionError(f"clips: {paths[0]} has no clips to choose from; name a file with animations, or omit it")
     options = LoadOptions("file" if fps is None else fps, clips=clips)
     lines: dict[str, ControlLine] = {}
     tracks: list[PoseTrack] = []
@@ -109,7 +107,7 @@ def joints_of_pose(posed: StickSkeleton, skeleton: StickSkeleton, source: Source
 
 
 def _order(posed: StickSkeleton, skeleton: StickSkeleton, source: Source) -> list[int]:
-    """(j,) which joint of the pose each joint of the skeleton is: by name, or in turn if a file only numbers them."""
+    """(j,) the joint of the pose for each joint of the skeleton: by name, or by order if a file only numbers them."""
     if posed.n_joints != skeleton.n_joints:
         counts = f"{numbered(posed.n_joints, 'joint')}, {skeleton.name} has {skeleton.n_joints}"
         raise source.geometry_error(f"is a pose of another skeleton: it has {counts}")
@@ -129,7 +127,7 @@ def _only_numbers(skeleton: StickSkeleton) -> bool:
 
 
 def join_tracks(tracks: list[PoseTrack], sources: list[Source], skeleton: StickSkeleton | None) -> PoseTrack:
-    """One after the other: a clip for each clip, but single poses that follow each other are one clip."""
+    """The concatenated tracks; consecutive single poses become one clip."""
     if len(tracks) == 1:
         return tracks[0]
     joints = np.concatenate([track.joints for track in tracks])
@@ -139,7 +137,7 @@ def join_tracks(tracks: list[PoseTrack], sources: list[Source], skeleton: StickS
         cross_scale=_joined([t.cross_scale for t in tracks], [np.ones((t.n_frames, n_bones)) for t in tracks]),
         twist=_joined([t.twist for t in tracks], [np.zeros((t.n_frames, n_bones, 2)) for t in tracks]),
         rotations=_joined([t.rotations for t in tracks], [np.zeros((t.n_frames, n_bones, 3, 3)) for t in tracks]),
-        turned=np.concatenate([_turned(t) for t in tracks]),
+        turned=np.concatenate([_has_rotations(t) for t in tracks]),
         lines=_joined_lines(tracks),
         pins=_joined_pins(tracks, sources),
         clips=_joined_clips(tracks),
@@ -148,13 +146,13 @@ def join_tracks(tracks: list[PoseTrack], sources: list[Source], skeleton: StickS
 
 
 def _joined(values: list[Float64 | None], otherwise: list[Float64]) -> Float64 | None:
-    """All frames, if some file has values."""
+    """The values of all frames; None if no file has any."""
     if all(value is None for value in values):
         return None
     return np.concatenate([o if v is None else v for v, o in zip(values, otherwise, strict=True)])
 
 
-def _turned(track: PoseTrack) -> NDArray[np.bool_]:
+def _has_rotations(track: PoseTrack) -> NDArray[np.bool_]:
     """(f,) the poses whose rotations are known."""
     if track.rotations is None:
         return np.zeros(track.n_frames, bool)
@@ -162,7 +160,7 @@ def _turned(track: PoseTrack) -> NDArray[np.bool_]:
 
 
 def _joined_lines(tracks: list[PoseTrack]) -> LineTrack:
-    """Every line of every file; where a file does not know it, it rests."""
+    """The lines of all files; a line is at rest in the frames of files without it."""
     lines: dict[str, ControlLine] = {line.name: line for track in tracks for line in track.lines.lines}
     rest = np.array([(line.start, line.stop) for line in lines.values()], float).reshape(len(lines), 2, 3)
     n_frames = sum(track.n_frames for track in tracks)
@@ -205,7 +203,7 @@ def _joined_clips(tracks: list[PoseTrack]) -> tuple[Clip, ...]:
 
 
 def read_rig_poses(path: Path, skeleton: StickSkeleton, options: LoadOptions) -> PoseTrack:
-    """A pose for each frame of each wanted clip, from the first skin that has all joints of the skeleton."""
+    """A pose for each frame of each requested clip, from the first skin that has all joints of the skeleton."""
     source = Source(path)
     motions = [follow_ends(motion, skeleton) for motion in read_rig_motions(path, options)]
     fitting = [m for m in motions if set(skeleton.names) <= set(m.rig.names)]
@@ -216,7 +214,7 @@ def read_rig_poses(path: Path, skeleton: StickSkeleton, options: LoadOptions) ->
 
 
 def _check_finite(motion: RigMotion, joints: list[int], source: Source) -> None:
-    """Name the frame in which the file's numbers grow beyond all bounds."""
+    """Refuse the first frame with a number that is NaN or too large."""
     size = np.abs(motion.transforms).max(axis=(1, 2, 3))
     reach = max(1.0, float(np.abs(motion.rig.places[joints]).max()))
     bad = ~(size <= LARGEST / reach)

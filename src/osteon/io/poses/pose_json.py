@@ -48,14 +48,14 @@ def read_pose_json(json_value: JsonValue, skeleton: StickSkeleton | None, known:
     fps = top["fps"].positive() if "fps" in top else DEFAULT_FPS
     name = top["name"].text() if "name" in top else json_value.source.path.stem
     rows = [_bone_pose(pose, names) for pose in fields]
-    rotated = any(row is not None and row.turned for row in rows)
+    rotated = any(row is not None and row.rotated for row in rows)
     with json_value.source.naming():
         return PoseTrack(
             joints=np.stack([np.zeros((0, 3)) if row is None else row.joints for row in rows]),
             cross_scale=_cross_scale(rows, skeleton),
             twist=_twist(rows, skeleton),
             rotations=np.stack([row.rotations for row in rows if row is not None]) if rotated else None,
-            turned=np.array([row is not None and row.turned for row in rows]),
+            turned=np.array([row is not None and row.rotated for row in rows]),
             lines=line_track(lines, line_poses),
             pins=pin_track(pins, poses),
             clips=(Clip(name, 0, len(rows), fps),),
@@ -110,7 +110,7 @@ DOMAIN_KEYS = ("distance", "tube", "box", "triangles")
 
 @dataclass(frozen=True, slots=True)
 class LinePose:
-    """Where a line is in one pose."""
+    """A control line in one pose."""
 
     ends: tuple[Point, Point]
     cross_scale: float = 1.0
@@ -178,7 +178,7 @@ def _domain(json_value: JsonValue, plane: float | None) -> Domain:
 
 
 def read_line_poses(json_value: JsonValue, lines: dict[str, ControlLine], plane: float | None) -> dict[str, LinePose]:
-    """Where a pose puts the lines it names; without "posed" a line stays where it rests."""
+    """The lines that a pose names; without "posed" the ends of a line are at rest."""
     found: dict[str, LinePose] = {}
     for item in json_value.items("line"):
         fields = item.fields(LINE_KEYS)
@@ -229,7 +229,7 @@ def pin_track(poses: list[dict[int, Point]], json_values: list[JsonValue]) -> Pi
     return PinTrack(np.array(vertices, np.int32), targets.reshape(len(poses), len(vertices), 3))
 
 
-#: Angles below this (degrees) and ways below this (of the skeleton's size) are rounding.
+#: Angles below this (degrees) and distances below this (over the skeleton's size) are rounding.
 NOTHING = 1e-7
 
 
@@ -243,7 +243,7 @@ def save_poses(track: PoseTrack, skeleton: StickSkeleton, path: PathLike, *, nam
 
 
 def poses_as_json(track: PoseTrack, skeleton: StickSkeleton, name: str = "") -> dict[str, Any]:
-    """What `save_poses` writes."""
+    """One frame of a track as the entry of a pose file."""
     poses = [_pose(track, f, skeleton) for f in range(track.n_frames)]
     entry = {"name": name} if name else {}
     return {**entry, **poses[0]} if len(poses) == 1 else {**entry, "fps": track.clips[0].fps, "poses": poses}
@@ -253,9 +253,9 @@ def _pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
     found = rotations_of_pose(track, f, skeleton)
     size = bounding_diagonal(skeleton.joints)
     moved = np.flatnonzero(np.linalg.norm(found.residual, axis=1) > NOTHING * size)
-    turned = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.rotations.items()}
+    rotations = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.rotations.items()}
     entry: dict[str, Any] = {
-        "rotate": {name: turn for name, turn in turned.items() if turn is not None},
+        "rotate": {name: entry for name, entry in rotations.items() if entry is not None},
         "translate": found.shift.tolist() if np.linalg.norm(found.shift) > NOTHING * size else None,
         "joints": {skeleton.names[j]: track.joints[f, j].tolist() for j in moved},
         "bones": _bones(track, f, skeleton),

@@ -1,4 +1,4 @@
-"""`poses.json`: which mesh shows which pose. People write it too, for scans and sculpts (docs/simulate.md).
+"""`poses.json`: the mesh of each pose. It can also be written by hand, for scans and sculpts (docs/simulate.md).
 
 {"rest": "rest.obj", "skeleton": {"joints": …, "bones": …}, "hinges": {"knee": [1, 0, 0]},
  "poses": [{"file": "knee_+40.obj", "kind": "train", "rotate": {"knee": 40}},
@@ -22,7 +22,7 @@ from osteon.core.arrays import Float64
 from osteon.core.kinematics import JointLimit
 from osteon.core.sticks import StickSkeleton
 from osteon.io.load.source import PathLike, Source, quote
-from osteon.io.poses.bone_pose import SkeletonNames, read_axis, read_turns
+from osteon.io.poses.bone_pose import SkeletonNames, read_axis, read_joint_rotations
 from osteon.io.poses.pose_json import NOTHING, axis_and_degrees
 from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.skeletons.files import load_skeleton
@@ -33,12 +33,12 @@ from osteon.io.skeletons.skeleton_json import skeleton_json_text, skeleton_of_js
 #                        "hip": [{"name": "bend", "axis": [1, 0, 0], "degrees": [-20, 70]}, {"axis": "hip-knee", …}]}}
 
 LIMITS_KEY = "limits"
-#: To learn from: one joint turns (train), two neighbours do (pair). Only to look at afterwards: validate.
+#: For fitting: poses of one joint (train), of two neighbouring joints (pair). For validation only: validate.
 PoseKind = Literal["train", "pair", "validate"]
 LIST_NAME = "poses.json"
 #: Bytes of a file name that every system takes.
 LONGEST = 250
-#: How a mesh was computed; kept as it is.
+#: Metadata of the simulation; stored unchanged.
 FACTS_KEY = "simulation"
 KEYS = (GENERATOR_KEY, "rest", "skeleton", "hinges", LIMITS_KEY, "frames", "poses", FACTS_KEY)
 POSE_KEYS = ("name", "file", "kind", "rotate", "translate", FACTS_KEY)
@@ -51,7 +51,7 @@ class ListedPose:
     name: str
     file: str  # beside the list; "": the list names one file for all
     kind: PoseKind = "train"
-    turns: Mapping[int, Float64] = field(default_factory=dict)  # (3,3) by joint, of those that turn
+    joint_rotations: Mapping[int, Float64] = field(default_factory=dict)  # (3,3) by joint, of those that rotate
     shift: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the root
     facts: Mapping[str, Any] = field(default_factory=dict)  # how it was computed
 
@@ -64,8 +64,8 @@ class PoseList:
     skeleton: StickSkeleton
     poses: tuple[ListedPose, ...]
     hinges: Mapping[int, Float64] = field(default_factory=dict)  # (3,) unit axis by joint
-    limits: tuple[JointLimit, ...] = ()  # how far joints turn, where that is known
-    frames: str = ""  # one file with the meshes of all poses in order, in place of a file each
+    limits: tuple[JointLimit, ...] = ()  # joint limits, where known
+    frames: str = ""  # one file with the meshes of all poses in order, in place of one file per pose
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -123,7 +123,7 @@ def _skeleton(json_value: JsonValue, folder: Path) -> StickSkeleton:
 
 
 def _file(json_value: JsonValue) -> str:
-    """A name that the system can look for."""
+    """A valid file name."""
     name = json_value.text()
     if len(name.encode()) > LONGEST or not Path(name).suffix:
         raise json_value.error(f"expected the name of a file, such as 'rest.obj', got {quote(name)}")
@@ -142,17 +142,19 @@ def _hinges(json_value: JsonValue, names: SkeletonNames) -> dict[int, Float64]:
 def _pose(json_value: JsonValue, names: SkeletonNames, *, needs_file: bool) -> ListedPose:
     fields = json_value.fields(POSE_KEYS)
     if ("file" in fields) != needs_file:
-        says = "needs the 'file' of its mesh" if needs_file else "needs no 'file'; 'frames' has the meshes of all poses"
-        raise json_value.error(says)
+        message = (
+            "needs the 'file' of its mesh" if needs_file else "needs no 'file'; 'frames' has the meshes of all poses"
+        )
+        raise json_value.error(message)
     file = _file(fields["file"]) if needs_file else ""
     kind = fields["kind"].text() if "kind" in fields else "train"
     if kind not in get_args(PoseKind):
         raise fields["kind"].error(f"there is no kind {quote(kind)}; {nearest_of(kind, get_args(PoseKind))}")
     name = fields["name"].text() if "name" in fields else Path(file).stem or json_value.path[-1]
-    turns = read_turns(fields["rotate"], names) if "rotate" in fields else {}
+    rotations = read_joint_rotations(fields["rotate"], names) if "rotate" in fields else {}
     shift = fields["translate"].point() if "translate" in fields else (0.0, 0.0, 0.0)
     checked: PoseKind = next(known for known in get_args(PoseKind) if known == kind)
-    return ListedPose(name, file, checked, turns, shift, _facts(fields))
+    return ListedPose(name, file, checked, rotations, shift, _facts(fields))
 
 
 def _facts(fields: Mapping[str, JsonValue]) -> dict[str, Any]:
@@ -163,7 +165,7 @@ def _check_names(poses: list[ListedPose], json_value: JsonValue) -> None:
     seen: set[str] = set()
     for pose in poses:
         if pose.name in seen:
-            raise json_value.error(f"two poses are called {quote(pose.name)}; give them names of their own")
+            raise json_value.error(f"two poses have the name {quote(pose.name)}; rename one")
         seen.add(pose.name)
 
 
@@ -172,17 +174,20 @@ def _pose_as_json(pose: ListedPose, listed: PoseList) -> dict[str, Any]:
         "name": pose.name if pose.name != Path(pose.file).stem else "",
         "file": pose.file,
         "kind": pose.kind,
-        "rotate": {listed.skeleton.names[j]: _turn(turn, listed.hinges.get(j)) for j, turn in pose.turns.items()},
+        "rotate": {
+            listed.skeleton.names[j]: _rotation_entry(matrix, listed.hinges.get(j))
+            for j, matrix in pose.joint_rotations.items()
+        },
         "translate": list(pose.shift) if any(pose.shift) else None,
         FACTS_KEY: dict(pose.facts),
     }
-    entry["rotate"] = {name: turn for name, turn in entry["rotate"].items() if turn is not None}
+    entry["rotate"] = {name: value for name, value in entry["rotate"].items() if value is not None}
     return {key: value for key, value in entry.items() if value}
 
 
-def _turn(turn: Float64, hinge: Float64 | None) -> float | dict[str, Any] | None:
-    """Degrees about the hinge, where that is all of it."""
-    entry = axis_and_degrees(turn)
+def _rotation_entry(matrix: Float64, hinge: Float64 | None) -> float | dict[str, Any] | None:
+    """The rotation in the form of the file: degrees if it is about the hinge alone, else axis and degrees."""
+    entry = axis_and_degrees(matrix)
     if entry is None or hinge is None:
         return entry
     across = float(np.linalg.norm(np.cross(entry["axis"], hinge)))
@@ -191,7 +196,7 @@ def _turn(turn: Float64, hinge: Float64 | None) -> float | dict[str, Any] | None
 
 
 def load_limits(path: PathLike, skeleton: StickSkeleton) -> tuple[JointLimit, ...]:
-    """The limits in a file; a list of poses (`poses.json`) that has them will do too."""
+    """The limits in a file; or those of a list of poses (`poses.json`)."""
     json_value = read_json(Source(Path(path)))
     entry = json_value.named()
     if LIMITS_KEY not in entry:
@@ -208,7 +213,7 @@ def read_limits(json_value: JsonValue, names: SkeletonNames) -> tuple[JointLimit
         found += [_limit(joint, one, names) for one in several]
         called = [limit.name for limit in found if limit.joint == joint]
         if len(set(called)) < len(called):
-            raise entry.error("several ways to turn need a 'name' each, all different")
+            raise entry.error("several limits of one joint need a 'name' each, all different")
     return tuple(found)
 
 
@@ -224,7 +229,7 @@ def _limit(joint: str, json_value: JsonValue, names: SkeletonNames) -> JointLimi
 
 
 def limits_as_json(limits: tuple[JointLimit, ...]) -> dict[str, Any]:
-    """What `read_limits` reads."""
+    """The inverse of `read_limits`."""
     out: dict[str, Any] = {}
     for limit in limits:
         named = {"name": limit.name} if limit.name else {}

@@ -1,4 +1,4 @@
-"""Meshes of one character in known poses, simulated, scanned or sculpted: what EigenSkin learns from.
+"""Meshes of one character in known poses, simulated, scanned or sculpted, to which EigenSkin is fitted.
 
     poses = load_pose_set("poses/")                      # or the path of its poses.json
     learned = poses.take(poses.of_kind("train", "pair"))
@@ -32,9 +32,9 @@ from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseKind, PoseList,
 from osteon.io.save.atomic import atomic_folder, check_folder
 from osteon.io.save.sequences import frame_writer
 
-#: How far a turn may be from a rotation, in any entry of its matrix.
+#: Largest difference of `turns` from exact rotations, in any entry of a matrix.
 OFF_ROTATION = 1e-6
-#: Turns below this many radians are none.
+#: Rotations that differ from the identity by less, in any entry of a matrix, do not count.
 STILL = 1e-9
 
 
@@ -46,7 +46,7 @@ class PoseSet:
     skeleton: StickSkeleton
     frames: Float32  # (p,v,3) the mesh in each pose
     turns: Float64  # (p,j,3,3) rotation of each joint relative to its parent, axes of the rest pose; identity at ends
-    kinds: tuple[PoseKind, ...] = ()  # (p,) (): all are to learn from
+    kinds: tuple[PoseKind, ...] = ()  # (p,) (): all are for fitting
     names: tuple[str, ...] = ()  # (p,) (): numbered
     shifts: Float64 = field(default_factory=lambda: np.zeros((0, 3)))  # (p,3) of the root; none: it stays
     hinges: Float64 = field(default_factory=lambda: np.zeros((0, 3)))  # (j,3) unit axis of joints with one axis, else 0
@@ -88,11 +88,11 @@ class PoseSet:
         return self.skeleton.tree.above
 
     def turned(self) -> Bool:
-        """(p,j) whether a joint turns in a pose."""
+        """(p,j) whether a joint rotates in a pose."""
         return np.asarray(np.abs(self.turns - np.eye(3)).max(axis=(2, 3)) > STILL)
 
     def hinge_degrees(self) -> Float64:
-        """(p,j) signed angles of hinges, NaN of other joints; the part about their axis where they turn otherwise."""
+        """(p,j) signed angles of hinges, NaN of other joints; of other rotations only the part about that axis."""
         quaternions = quaternions_from_matrices(self.turns)
         about = np.einsum("pjk,jk->pj", quaternions[..., :3], self.hinges)
         degrees = np.rad2deg(2 * np.arctan2(about, quaternions[..., 3]))
@@ -103,8 +103,8 @@ class PoseSet:
         """(p,b,3,4) posed_from_rest of each bone of the skeleton."""
         head = self.skeleton.tree.head
         out = np.empty((self.n_poses, self.skeleton.n_bones, 3, 4))
-        for p, (turns, shift) in enumerate(zip(self.turns, self.shifts, strict=True)):
-            places, rotations = pose_joints(self.skeleton, dict(enumerate(turns)), {})
+        for p, (joint_rotations, shift) in enumerate(zip(self.turns, self.shifts, strict=True)):
+            places, rotations = pose_joints(self.skeleton, dict(enumerate(joint_rotations)), {})
             carried = np.einsum("bik,bk->bi", rotations, self.skeleton.joints[head])
             out[p] = np.concatenate([rotations, (places[head] + shift - carried)[..., None]], axis=-1)
         return out
@@ -135,10 +135,10 @@ def load_pose_set(path: PathLike, *, progress: Progress | None = None) -> PoseSe
     listed = read_pose_list(file)
     mesh, frames = _read_frames(listed, file, progress)
     n_joints = listed.skeleton.n_joints
-    turns = np.tile(np.eye(3), (len(frames), n_joints, 1, 1))
+    rotations = np.tile(np.eye(3), (len(frames), n_joints, 1, 1))
     for p, pose in enumerate(listed.poses):
-        for j, turn in pose.turns.items():
-            turns[p, j] = turn
+        for j, matrix in pose.joint_rotations.items():
+            rotations[p, j] = matrix
     hinges = np.zeros((n_joints, 3))
     for j, axis in listed.hinges.items():
         hinges[j] = axis
@@ -147,7 +147,7 @@ def load_pose_set(path: PathLike, *, progress: Progress | None = None) -> PoseSe
             mesh,
             listed.skeleton,
             frames,
-            turns,
+            rotations,
             tuple(pose.kind for pose in listed.poses),
             tuple(pose.name for pose in listed.poses),
             np.array([pose.shift for pose in listed.poses], np.float64),
@@ -187,13 +187,13 @@ def save_pose_set(poses: PoseSet, folder: PathLike, *, suffix: str = ".obj") -> 
     if bad or len(set(poses.names)) < poses.n_poses:
         called = f"'{bad[0]}' cannot be the name of a file" if bad else "two poses share a name"
         raise OptionError(f"{folder}: {called}; rename it before saving")
-    mesh, turned = poses.mesh, poses.turned()
+    mesh, rotated = poses.mesh, poses.turned()
     listed = tuple(
         ListedPose(
             poses.names[p],
             f"{poses.names[p]}{suffix}",
             poses.kinds[p],
-            {j: poses.turns[p, j] for j in np.flatnonzero(turned[p]).tolist()},
+            {j: poses.turns[p, j] for j in np.flatnonzero(rotated[p]).tolist()},
             (float(poses.shifts[p, 0]), float(poses.shifts[p, 1]), float(poses.shifts[p, 2])),
         )
         for p in range(poses.n_poses)
@@ -209,7 +209,7 @@ def save_pose_set(poses: PoseSet, folder: PathLike, *, suffix: str = ".obj") -> 
 
 
 def mesh_files(mesh: Mesh, stem: str, suffix: str) -> dict[str, bytes]:
-    """The mesh at rest with all that it carries, and the files that it refers to, by name."""
+    """The mesh at rest with its asset, and the files that it refers to, by name."""
     writer = frame_writer(suffix, mesh.faces, mesh.asset, stem)
     return {f"{stem}{suffix}": writer.frame(mesh.rest), **writer.extra_files()}
 

@@ -159,7 +159,7 @@ class OutputBatch:
             raise
 
     def commit(self) -> None:
-        """Flush all outputs to the disk, then give them their final names."""
+        """Flush all outputs to the disk, then rename them to their final names."""
         for output in self.outputs:
             with _errors_named(output):
                 output.check(output.path)  # a file may have appeared since the work began
@@ -204,7 +204,7 @@ def output_batch(new: OutputBatch | None = None) -> Iterator[OutputBatch]:
 
 
 def written_path(path: Path) -> Path:
-    """Where the data of an output is now: under its temporary name while its batch is open."""
+    """The current path of the data of an output: its temporary name while its batch is open."""
     batch, target = _OPEN.get(), Path(os.path.realpath(path))
     found = [] if batch is None else [output for output in batch.outputs if output.target == target]
     return found[0].temporary if found else path

@@ -1,6 +1,6 @@
-"""What a command may write: never an input, no file twice, and existing files only with --force or if the user agrees.
+"""Checks of outputs: never an input, no file twice, and existing files only with --force or if the user agrees.
 
-Paths are compared by the files that they lead to, not by spelling: links, `./a` and `../x/a`, and `A` for `a` where the
+Paths are compared by the files that they refer to, not by spelling: links, `./a` and `../x/a`, and `A` for `a` if the
 file system ignores case.
 """
 
@@ -38,7 +38,7 @@ class OverwriteGuard:
     inputs: tuple[Path, ...] = ()  # every file that is read
     force: bool = False  # existing files may be replaced
     owned: Path | None = None  # existing files in this folder may be replaced
-    confirm: Callable[[str], bool] | None = None  # asks the user at a terminal
+    confirm: Callable[[str], bool] | None = None  # a question to the user at a terminal
     confirmed: set[Path] = field(default_factory=set)  # replaced with the user's consent
 
     def check_all(self, outputs: Sequence[Output]) -> None:
@@ -94,7 +94,7 @@ class OverwriteGuard:
 
 
 def input_files(names: Iterable[object]) -> tuple[Path, ...]:
-    """The files that the inputs of a command stand for: themselves, the meshes in a folder, what a pattern matches."""
+    """The files of the inputs of a command: themselves, the meshes in a folder, the matches of a pattern."""
     return tuple(path for name in names if name is not None for path in _files_of(Path(str(name))))
 
 
@@ -152,7 +152,7 @@ def _ignores_case(folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Instead:
-    """What to take in place of a format."""
+    """The format to use in place of another."""
 
     suffix: str  # of a model
     because: str
@@ -169,7 +169,7 @@ _INSTEAD = {
 
 
 def why_unclear(path: str) -> str | None:
-    """What to say of a name without a suffix, which could be a model or a folder of frames; None where it is clear."""
+    """The message about a name without a suffix, which could be a model or a folder of frames; None if it is clear."""
     target = Path(path)
     if target.suffix or path.endswith(("/", "\\")) or target.is_dir() or "#" in path:
         return None
@@ -181,14 +181,14 @@ def why_unclear(path: str) -> str | None:
 
 
 def why_unwritable(path: str, *, models: bool) -> str | None:
-    """Why nothing can be written to a path, and what to name instead; None where it can. `models`: not only frames."""
+    """The reason that a path cannot be written to, and an alternative; None if it can. `models`: not only frames."""
     target = Path(path)
     suffix = target.suffix.lower()
     if not suffix or path.endswith(("/", "\\")) or target.is_dir() or suffix in _written(models):
         return None
-    read = "is read, not written" if suffix in FORMATS else "is not a format that Osteon knows"
+    read = "is read, not written" if suffix in FORMATS else "is not a format of Osteon"
     if not models and suffix in MODEL_FORMATS:
-        read = "holds models, and frames are asked for"
+        read = "holds models, not frames"
     best = _INSTEAD.get(suffix, _SCENES)
     wanted = best.suffix if best.suffix in _written(models) else ".abc"
     because = f", {best.because}" if wanted == best.suffix else ""

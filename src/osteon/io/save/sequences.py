@@ -1,6 +1,6 @@
-"""Frames of a mesh to a file each.
+"""Writes the frames of a mesh, one file per frame.
 
-Where they go:
+Outputs:
 - `frames/` or `frames`: a folder, `frames/frame_0000.obj`, `frames/frame_0001.obj`, …
 - `frames/horse_####.obj` or `frames/horse_%04d.obj`: the same with other names;
 - `horse.obj`: one file, for one frame only.
@@ -36,7 +36,7 @@ _LIBRARY = "materials"  # stem of what all frames of a folder refer to
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where frames go: a folder and names in it, or one file."""
+    """The output for frames: a folder and names in it, or one file."""
 
     path: Path  # the folder, or the file
     suffix: str
@@ -181,7 +181,7 @@ def _target(path: PathLike, suffix: str) -> _Target:
 
 
 def frame_writer(suffix: str, faces: Int32, asset: Asset, stem: str) -> FrameWriter:
-    """Turns frames of one mesh into bytes; `stem` names what they refer to."""
+    """The writer of frames of one mesh; `stem` is the name of the files that they refer to."""
     found = FORMATS.get(suffix)
     if not isinstance(found, MeshFormat) or found.writer is None:
         raise OptionError(f"cannot write frames as '{suffix}'; known are {', '.join(writable_suffixes())}")
@@ -212,7 +212,7 @@ BLOCK_VERTICES = 1 << 20
 def save_played(
     model: SkinnedModel, path: PathLike, *, suffix: str = ".obj", progress: Progress | None = None
 ) -> list[Path]:
-    """Write what `model` plays, as `save_sequence` does. Returns the files.
+    """Write the frames of `model`, as `save_sequence` does. Returns the files.
 
     Frame by frame where the output allows it, so that a long animation is never in memory as a whole.
     """
@@ -222,7 +222,7 @@ def save_played(
 
 
 def played_sequence(model: SkinnedModel) -> MeshSequence:
-    """All that a model plays, in memory."""
+    """All frames of a model, in memory."""
     from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
     return MeshSequence(pose_frames(model), model.faces, model.rest, model.clips, model.asset, model.name)

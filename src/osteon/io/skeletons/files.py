@@ -76,13 +76,13 @@ WORST_CONDITION = 1e6
 
 
 def sticks_of_model(model: SkinnedModel, path: Path) -> StickSkeleton:
-    """The sticks of a model from this file, with an end for each of its last joints: all of them can be turned."""
+    """The sticks of a model from this file, with an end for each of its last joints: all of them can be rotated."""
     source = Source(path)
     return sticks_of_rig(end_all(_completed(_model_rig(model, source), [_model_flesh(model)])), source)
 
 
 def tips_of_joints(model: SkinnedModel) -> Float64:
-    """(j,3) where what a last joint of a model moves ends; of other joints, and of lone ones, where they are."""
+    """(j,3) the far end of the vertices that a leaf joint moves; of all other joints, and of single ones, the place."""
     rig = _model_rig(model, Source(Path(model.name)))
     ended = end_all(complete_rig(rig, _model_flesh(model), handles=True))
     tips = rig.places.copy()
@@ -117,7 +117,7 @@ def read_rig_motions(path: Path, options: LoadOptions) -> list[RigMotion]:
     bound = [skin.joint_from_mesh @ np.linalg.inv(_placement(scene, skin)) for skin in skins]
     for pose in sample_blocks(scene, planned):
         for skin, joint_from_rest, found in zip(skins, bound, blocks, strict=True):
-            with np.errstate(over="ignore", invalid="ignore"):  # what grows beyond all bounds is named below
+            with np.errstate(over="ignore", invalid="ignore"):  # overflows are reported below
                 world = np.stack([pose.world[node] for node in skin.nodes], axis=1)
                 found.append((world @ joint_from_rest)[:, :, :3])
     clips = tuple(sampled.clip for sampled in planned)
@@ -162,7 +162,7 @@ def _skin_rig(document: Document, scene: GltfScene, skin: SkinJoints) -> Rig:
         condition = np.linalg.cond(bind) if np.isfinite(skin.joint_from_mesh).all() else np.full(len(bind), np.inf)
     if not (condition <= WORST_CONDITION).all():
         flat = quote(names[int(np.argmax(~(condition <= WORST_CONDITION)))])
-        raise document.source.geometry_error(f"the joint {flat} was bound flat, so it stands nowhere; bind it again")
+        raise document.source.geometry_error(f"the bind matrix of joint {flat} has no inverse; bind it again")
     with np.errstate(over="ignore", invalid="ignore"):
         places = compose(_placement(scene, skin)[:3], invert(skin.joint_from_mesh[:, :3]))[..., 3]
     return Rig(names, parents_of_joints(scene, skin.nodes), places)

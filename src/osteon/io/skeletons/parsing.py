@@ -65,7 +65,7 @@ class JsonValue:
         if not self.is_list:
             raise self._expected("a list [ … ]")
         if not self.value:
-            raise self.error("the list is empty; fill it or leave it out")
+            raise self.error("the list is empty; fill it or omit it")
         return [self.below(value, f"{noun} {i}") for i, value in enumerate(self.value, 1)]
 
     def text(self) -> str:
@@ -122,12 +122,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(source: Source) -> JsonValue:
-    """The JSON of a file; NaN and infinity, which JSON does not know, are read as NaN for a later check to name."""
+    """The JSON of a file; NaN and infinity, which JSON does not have, are read as NaN for a later check to report."""
     text = read_text(source)
     try:
         value = json.loads(text, parse_constant=lambda _: math.nan, object_pairs_hook=_unique)
     except _DoubleKeyError as error:
-        raise source.format_error(f"an object has the key {error} twice; leave one out") from error
+        raise source.format_error(f"an object has the key {error} twice; omit one") from error
     except json.JSONDecodeError as error:
         raise source.format_error(f"line {error.lineno}: is not JSON ({error.msg})") from error
     except (ValueError, RecursionError) as error:
@@ -180,13 +180,13 @@ def as_number(word: str) -> float | None:
         value = float(word)
     except ValueError:
         return None
-    if "_" in word:  # Python reads 1_0 as ten; nobody else does
+    if "_" in word:  # Python reads 1_0 as ten; other programs do not
         return None
     return value if abs(value) <= LARGEST else math.nan
 
 
 def nearest_of(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest one, else some of those there are."""
+    """The end of a message about an unknown name: the nearest known one, else some of the known ones."""
     names = list(known)
     close = get_close_matches(name, names, n=1)
     if close:

@@ -1,4 +1,4 @@
-"""Rigs as sticks: the joints of a skin, how they move, and where limbs end.
+"""Rigs as stick skeletons: the joints of a skin, their motion, and the ends of limbs.
 
 The joints of a rig have frames and form a tree; a stick goes from each joint to each of its children. Joints at the
 place of their parent (twist and helper joints) would be sticks without length: they become one joint with it, under the
@@ -64,7 +64,7 @@ def printable_names(names: tuple[str, ...]) -> tuple[str, ...]:
 def sticks_of_rig(rig: Rig, source: Source) -> StickSkeleton:
     """The stick skeleton of a rig; bones go from parent to child."""
     if not np.isfinite(rig.places).all() or np.abs(rig.places).max() > LARGEST:
-        raise source.geometry_error("a joint stands at a place that is NaN or too large; bind the skin again")
+        raise source.geometry_error("a joint is at a place that is NaN or too large; bind the skin again")
     if len(rig.names) < 2:
         raise source.geometry_error(f"its skin has only the joint {quote(rig.names[0])}; a bone needs two joints")
     same = SAME_PLACE * float(np.linalg.norm(np.ptp(rig.places, axis=0)))
@@ -92,7 +92,7 @@ def sticks_of_rig(rig: Rig, source: Source) -> StickSkeleton:
 
 
 def match_rig(rig: Rig, skeleton: StickSkeleton, source: Source) -> tuple[list[int], list[int]]:
-    """(j,) the rig's joint for each joint of the skeleton, (b,) the one that carries each bone: its child's parent."""
+    """(j,) the rig's joint for each joint of the skeleton, (b,) the one that moves each bone."""
     number = {name: j for j, name in enumerate(rig.names)}
     for name in skeleton.names:
         if name not in number:
@@ -122,7 +122,7 @@ def _other_skeleton(source: Source, problem: str) -> GeometryError:
     return source.geometry_error(f"is a pose of another skeleton: it {problem}")
 
 
-#: What the end of a last joint is called, after the joint's name.
+#: Suffix of the name of the end of a leaf joint.
 END = ".end"
 #: A vertex belongs to a joint that has this much of it.
 MOST = 0.5

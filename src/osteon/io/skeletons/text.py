@@ -47,7 +47,7 @@ def build_skeleton(source: Source, joints: Sequence[FileJoint], bones: Sequence[
 
 
 def check_joints(source: Source, joints: Sequence[FileJoint]) -> None:
-    """Refuse joints that are nowhere, mixed dimensions, and names that are there twice or cannot be shown."""
+    """Refuse NaN and huge coordinates, mixed dimensions, and names that are repeated or cannot be shown."""
     width = len(joints[0].point)
     first: dict[str, str] = {}
     for name, point, where in joints:
@@ -73,7 +73,7 @@ def _check_bones(source: Source, names: Sequence[str], bones: Sequence[FileBone]
     for a, b, where in bones:
         shown = f"{quote(names[a])} to {quote(names[b])}"
         if a == b:
-            raise source.format_error(f"{where}: the bone from {shown} joins a joint to itself; leave it out")
+            raise source.format_error(f"{where}: the bone from {shown} joins a joint to itself; omit it")
         ends = (min(a, b), max(a, b))
         if ends in first:
             raise source.format_error(f"{where}: the bone from {shown} is there twice, first in {first[ends]}")
@@ -98,7 +98,7 @@ def read_tgf(source: Source) -> StickSkeleton:
     for line in joint_lines:
         key = _key(line.words[0])
         if key in number:
-            raise line.error(source, f"the joint {quote(key)} is there twice; give it another index")
+            raise line.error(source, f"the joint {quote(key)} occurs twice; use another index")
         number[key] = len(number)
     points = [_point(source, line) for line in joint_lines]
     labels = [" ".join(line.words[1 + len(_numbers(line)) :]) for line in joint_lines]
@@ -122,7 +122,7 @@ def _sections(lines: list[Line]) -> tuple[list[Line], list[Line]]:
 
 
 def _key(word: str) -> str:
-    """`01` and `1` are one index; other words stand for themselves."""
+    """`01` and `1` are one index; other words are unchanged."""
     return str(int(word)) if word.isascii() and word.isdigit() and len(word) < 20 else word
 
 
@@ -169,7 +169,7 @@ def tgf_text(skeleton: StickSkeleton) -> str:
 def _checked_label(name: str) -> str:
     words = name.split()
     if " ".join(words) != name or as_number(words[0]) is not None:
-        raise OptionError(f"the joint name {quote(name)} cannot stand in a .tgf file; rename it or save as .json")
+        raise OptionError(f"the joint name {quote(name)} cannot be written to a .tgf file; rename it or save as .json")
     return name
 
 
@@ -218,7 +218,7 @@ def _joint(source: Source, line: Line) -> tuple[FileJoint, str]:
 
 
 def _parent(source: Source, joint: FileJoint, word: str, number: dict[str, int]) -> int:
-    """The joint that a word stands for, -1 for none; a name goes before a number and before the word `root`."""
+    """The joint of a word, -1 for none; names take precedence over numbers and over the word `root`."""
     if word in number and not (word == "root" and joint.name == "root"):
         return number[word]
     if word in ("", "-1", "root"):
@@ -263,7 +263,7 @@ def skel_text(skeleton: StickSkeleton) -> str:
 
 def _checked_name(name: str) -> str:
     if name == "-1" or name.split() != [name]:
-        raise OptionError(f"the joint name {quote(name)} cannot stand in a .skel file; rename it or save as .json")
+        raise OptionError(f"the joint name {quote(name)} cannot be written to a .skel file; rename it or save as .json")
     return name
 
 

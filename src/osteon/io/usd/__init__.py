@@ -13,6 +13,6 @@ so single keys cannot be dropped, and UsdSkel fixes all types, with halves for s
 
 Images of materials are stored in a .usdz, or in a folder beside the stage (`stage.py`).
 
-The library crashes or hangs on about one damaged .usdc of 750. Files are therefore read in a child process
+The library crashes, or does not return, on about one damaged .usdc of 750. Files are therefore read in a child process
 (`client.py`, `child.py`, `io/native/client.py`); this process itself opens only stages that it writes.
 """

@@ -39,7 +39,7 @@ class Corners:
     n_wedges: int
     point_of_vertex: Int32  # (v,)
     vertex_of_point: Int32  # (n,) one vertex of each point
-    triangles: Int32  # (t,) their numbers in the mesh
+    triangles: Int32  # (t,) their indices in the mesh
 
     @property
     def faces(self) -> Int32:

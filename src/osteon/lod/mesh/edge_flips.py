@@ -97,8 +97,8 @@ def _candidates(faces: Int32, labels: Int32) -> _Edges:
     partner = np.where(back < len(order), order[np.minimum(back, len(order) - 1)], 0)
     twin = keys[partner] == flat[there] * n + flat
     _, group, count = np.unique(np.minimum(keys, flat[there] * n + flat), return_inverse=True, return_counts=True)
-    look = labels.reshape(faces.size, -1)
-    alike = (look[here] == look[following(partner)]).all(axis=1) & (look[there] == look[partner]).all(axis=1)
+    label = labels.reshape(faces.size, -1)
+    alike = (label[here] == label[following(partner)]).all(axis=1) & (label[there] == label[partner]).all(axis=1)
     chosen = np.flatnonzero(twin & (count[group.reshape(-1)] == 2) & alike & (here < partner))
     edges = _Edges(np.stack([here[chosen], partner[chosen]], axis=1))
     _, _, c, d = edges.points(faces)

@@ -1,9 +1,9 @@
-"""A level as a model of its own: what is left of the source after some steps, with all that the source carried.
+"""Build the model of a level: the mesh after some collapses, with the attributes, skin and animation of the source.
 
-Points to which nothing was merged keep their vertices exactly. Bones, animation and skeleton are those of the source,
-so that all levels share one palette. Polygons are gone: what is left are triangles.
+Points into which no other was merged keep their vertices exactly. Bones, animation and skeleton are those of the
+source, so that all levels share one matrix palette. Polygons become triangles.
 
-What a level carries besides positions: textures by wedges, colours by vertices, materials by triangles.
+Texture coordinates are transferred by wedge, colours by vertex, and materials by triangle.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from osteon.lod.mesh.surface import point_influences
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """Whose the corners of the source are by now."""
+    """The point, vertex and wedge of a level into which each corner of the source was merged."""
 
     sequence: CollapseSequence
     cut: Cut
 
     def points(self, left: Int32, places: Float64) -> OnSource:
-        """Points of the source for the points that are left (n,), which lie at places (n,3)."""
+        """Closest positions on the source for the remaining points (n,), at positions (n,3)."""
         return self._closest(places, self.cut.point_roots[self.sequence.corners.faces], left)
 
     def vertices(self, left: Int32, places: Float64) -> OnSource:
@@ -50,7 +50,7 @@ class Ownership:
 
 
 def level_asset(asset: Asset, owned: Ownership, points: Int32, vertices: Int32, shape: LevelShape) -> Asset:
-    """The asset of a level of which points (n,) and vertices (m,) are left, the points in the given shape."""
+    """The asset of a level with the remaining points (n,), in the given shape, and the remaining vertices (m,)."""
     corners, cut = owned.sequence.corners, owned.cut
     number = numbers(points, corners.n_points)
     triangles = corners.triangles[cut.triangles]
@@ -88,7 +88,7 @@ def level_asset(asset: Asset, owned: Ownership, points: Int32, vertices: Int32, 
 
 
 def _uvs(uvs: Float32, owned: Ownership, number: Int32, shape: LevelShape) -> Float32:
-    """(t,3,2) those of the source at its own corners, of wedges at points to which something was merged."""
+    """(t,3,2) texture coordinates: of the source at unchanged points, else of wedges at the merged points."""
     corners, cut = owned.sequence.corners, owned.cut
     left = np.unique(cut.wedge_of_corner)
     point_of_wedge = np.empty(corners.n_wedges, np.int32)
@@ -101,7 +101,7 @@ def _uvs(uvs: Float32, owned: Ownership, number: Int32, shape: LevelShape) -> Fl
 
 
 def numbers(left: IntArray, count: int) -> Int32:
-    """(count,) the place of each in the list of those that are left, -1: it is not there."""
+    """(count,) index of each element in the list of remaining ones; -1 if it was removed."""
     out = np.full(count, -1, np.int32)
     out[left] = np.arange(len(left), dtype=np.int32)
     return out
@@ -109,7 +109,7 @@ def numbers(left: IntArray, count: int) -> Int32:
 
 @dataclass(frozen=True)
 class LevelDraft:
-    """A level before it becomes a model. What is left is numbered anew, in the order of the source."""
+    """A level before its model is built. Remaining elements are renumbered in the order of the source."""
 
     source: SkinnedModel
     poses: Poses
@@ -122,43 +122,43 @@ class LevelDraft:
 
     @cached_property
     def points(self) -> Int32:
-        """(n,) points of the source that are left."""
+        """(n,) remaining points of the source."""
         return np.unique(self.cut.point_of_corner)
 
     @cached_property
     def vertices(self) -> Int32:
-        """(m,) vertices of the source that are left."""
+        """(m,) remaining vertices of the source."""
         return np.unique(self.cut.vertex_of_corner)
 
     @cached_property
     def point_of_vertex(self) -> Int32:
-        """(m,) the level's point of each of its vertices."""
+        """(m,) index of the point of each vertex of the level."""
         roots = self.cut.point_roots[self.sequence.corners.point_of_vertex[self.vertices]]
         return numbers(self.points, self.sequence.corners.n_points)[roots]
 
     @cached_property
     def touched(self) -> Bool:
-        """(m,) vertices whose point has others merged into it."""
+        """(m,) whether other points were merged into the point of a vertex."""
         return self.cut.touched[self.points][self.point_of_vertex]
 
     @cached_property
     def point_of_source(self) -> Int32:
-        """(v,) the level's point that stands for each vertex of the source, -1: it is gone with its shell."""
+        """(v,) the point of the level for each vertex of the source; -1 if its shell was dropped."""
         corners = self.sequence.corners
         return numbers(self.points, corners.n_points)[self.cut.point_roots[corners.point_of_vertex]]
 
     @cached_property
     def vertex_of_source(self) -> Int32:
-        """(v,) the same for vertices; where its own is gone one of the same point stands in."""
+        """(v,) the vertex of the level for each of the source; if it was removed, another one of the same point."""
         own = numbers(self.vertices, self.sequence.corners.n_vertices)[self.cut.vertex_roots]
-        of_point = np.full(len(self.points) + 1, -1, np.int32)  # the last is read by those that have none
+        of_point = np.full(len(self.points) + 1, -1, np.int32)  # the last element is the result for index -1
         of_point[self.point_of_vertex[::-1]] = np.arange(len(self.vertices), dtype=np.int32)[::-1]
         found: Int32 = np.where(own >= 0, own, of_point[self.point_of_source])
         return found
 
     @cached_property
     def shape(self) -> LevelShape:
-        """Points as the steps left them."""
+        """The shape after the collapses, before fitting."""
         cut, points = self.cut, self.points
         corners = cut.point_of_corner.reshape(-1)
         number = numbers(points, self.sequence.corners.n_points)
@@ -170,10 +170,10 @@ class LevelDraft:
             k for k in (self.source.asset.triangle_material, self.source.asset.primitive_of_triangle) if k is not None
         ]
         triangle = np.repeat(self.sequence.corners.triangles[cut.triangles], 3)
-        looks = (cut.vertex_of_corner.reshape(-1), cut.wedge_of_corner.reshape(-1), *(k[triangle] for k in part))
+        labels = (cut.vertex_of_corner.reshape(-1), cut.wedge_of_corner.reshape(-1), *(k[triangle] for k in part))
         return LevelShape(
             number[corners],
-            np.stack(looks, axis=1).astype(np.int32),
+            np.stack(labels, axis=1).astype(np.int32),
             np.arange(len(corners)).reshape(-1, 3),
             cut.places[points],
             cut.influences[points],
@@ -187,7 +187,7 @@ class LevelDraft:
 
     @cached_property
     def _columns(self) -> tuple[tuple[Float64, Float64 | None], ...]:
-        """(r,n,3) columns of every displacement and of its normals, mixed as the points were."""
+        """(r,n,3) columns of every displacement and of its normals, interpolated like the points."""
         found = self.source.character.displacements
         return tuple(
             (self._mixed(d.basis), None if d.normal_basis is None else self._mixed(self._by_vertex(d.normal_basis)))
@@ -195,11 +195,11 @@ class LevelDraft:
         )
 
     def _by_vertex(self, normals: Float32) -> Float32:
-        """(r,v,3) columns of the source's normals (r,n,3), the first normal of each vertex."""
+        """(r,v,3) columns per vertex from those of the source's normals (r,n,3): the first normal of each vertex."""
         return normals[:, self.source.mesh.normal_of_vertex]
 
     def _normals(self, faces: Int32) -> CornerNormals | None:
-        """The source's own normals, mixed as its points were; one for each vertex of the level."""
+        """The normals of the source, interpolated like its points; one per vertex of the level."""
         own = self.source.asset.normals
         if own is None:
             return None
@@ -246,7 +246,7 @@ class LevelDraft:
         return SkinnedModel(character, source.animation)
 
     def _deformer(self, shape: LevelShape) -> Deformer:
-        """Mixed weights, or those of single vertices of the source where weights cannot be mixed."""
+        """The deformer with mixed weights, or with those of single source vertices where they cannot be mixed."""
         if shape.mixes:
             mixed = Skin(shape.influences, shape.weights.astype(np.float32))
             return LinearBlend(self._skin(mixed, self.source.skin))
@@ -254,12 +254,12 @@ class LevelDraft:
         return self.source.deformer.take(np.where(self.touched, taken, self.vertices).astype(np.int32))
 
     def _skin(self, of_points: Skin, of_source: Skin) -> Skin:
-        """A skin of vertices from that of points; the source's where nothing was merged."""
+        """The skin per vertex from that per point; vertices of unchanged points keep the skin of the source."""
         mixed, kept, own = of_points.take(self.point_of_vertex), of_source.take(self.vertices), self.touched[:, None]
         return Skin(np.where(own, mixed.bones, kept.bones), np.where(own, mixed.weights, kept.weights))
 
     def _displacements(self) -> tuple[Displacement, ...]:
-        """Those of the source on the level's vertices; its own where nothing was merged."""
+        """The displacements on the vertices of the level; those of unchanged points are copied from the source."""
         out = []
         for displacement, (basis, normals) in zip(self.source.character.displacements, self._columns, strict=True):
             own = displacement.normal_basis

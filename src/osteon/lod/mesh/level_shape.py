@@ -1,4 +1,4 @@
-"""Source and level as a fit sees them: points in all poses, in units of the problem, and where triangles face.
+"""Source and level in the form used for fitting: points in all poses, in problem units, and orientation of triangles.
 
 Attributes are transferred from the closest point among the triangles of the source that were merged into a point.
 
@@ -115,7 +115,7 @@ LEAST_COSINE, FLAT = 0.2, 1e-6
 
 @dataclass(frozen=True, slots=True)
 class SourceShape:
-    """The source in all poses, in units of the problem."""
+    """The source in all poses, in problem units."""
 
     posed: Float64  # (f,v,3)
     faces: Int32  # (t,3)
@@ -133,7 +133,7 @@ class SourceShape:
 
 @dataclass(frozen=True, slots=True)
 class LevelShape:
-    """Points of a level and their influences, in units of the problem."""
+    """Points of a level and their influences, in problem units."""
 
     point_of_corner: Int32  # (c,) of all corners of the level
     labels: Int32  # (c,l) vertex, wedge and part of each

@@ -1,10 +1,10 @@
-"""Where a collapsed edge is placed, and what that costs.
+"""Find the best position and weights of a collapsed edge, and their cost.
 
     minimise over p   sum_f Q_f(A_f [p + d_f; 1]) + attributes(p),    Q_f = Q_if + Q_jf
 
-A_f blends the transforms of both points, (1 - t) of the one and t of the other, of which the k largest stay. For each
-of a few t the quadrics of all poses are pulled back to the rest pose, A' Q A, and summed: the best p is the solution of
-three linear equations. The best t is kept.
+A_f blends the transforms of both points with weights 1 - t and t, of which the k largest are kept. For each of a few t
+the quadrics of all poses are pulled back to the rest pose, A' Q A, and summed: the best p is the solution of three
+linear equations. The best t is kept.
 
 | symbol | name |
 | --- | --- |
@@ -15,14 +15,14 @@ three linear equations. The best t is kept.
 
 Based on: Garland and Heckbert 1997 (`quadrics.py`); DeCoro and Rusinkiewicz, Pose-independent simplification of
 articulated meshes, 2005, who pull quadrics of poses back to the rest pose.
-Differs from these: quadrics stay in their poses and are pulled back through the blend of the point that is tried, so
-that its weights count too; costs are what the sum over all points grows by. A place that lies far from the edge is not
-taken, as where the surface is nearly flat or straight little holds it.
+Differs from these: quadrics stay in their poses and are pulled back through the blend of the candidate point, so that
+its weights count too; the price of a collapse is the increase of the sum over all points. Positions far from the edge
+are rejected: where the surface is nearly flat or straight, the equations are ill-conditioned.
 
 Notes, horse to 2,100 triangles, mean distance in % before levels are fitted: t of three values 0.0555, of five 0.0543;
-what the sum grows by instead of what the point then costs 0.0524; its root, which counts distances instead of squares,
-0.0517 with a worse worst. Quadrics of the surface as it is by now instead of sums over all before (Lindstrom and Turk,
-1998): legs and tail go, 0.26; half of both 0.057.
+price by the increase of the sum instead of the cost of the new point 0.0524; by its root, a distance instead of a
+square, 0.0517 with a larger worst distance. Memoryless quadrics, of the current surface instead of accumulated ones
+(Lindstrom and Turk, 1998): legs and tail vanish, 0.26; half of both 0.057.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from osteon.lod.mesh.surface import Record, Surface, Workspace, surface_kernel
 
 #: Number of mixtures of two points that are tried.
 TRIED = 5
-#: Weight of the pull towards the mean of all merged points, relative to planes. It decides where planes leave the
-#: place free.
+#: Weight of a regulariser towards the mean of all merged points, relative to planes. It determines the position where
+#: planes do not.
 PULL = 1e-8
 #: Cost of a squared distance to a merged point, relative to one to a plane. It keeps triangles even in flat regions.
 EVEN = 1e-4
-#: The largest distance of a place from the middle of its edge, in lengths of the edge.
+#: Largest distance of the position from the midpoint of the edge, in edge lengths.
 FARTHEST = 2.0
 
 
@@ -239,7 +239,7 @@ def _solve_place(surface: Surface, workspace: Workspace, i: int, j: int, free: b
 
 @surface_kernel("surface workspace i8 i8", inline=True)
 def _cost(surface: Surface, workspace: Workspace, i: int, j: int) -> float:
-    """The cost of the tried place: the quadric, and the spread of all points that it would stand for."""
+    """The cost of the tried position: the quadric, and the spread of all points merged into it."""
     trial, q = workspace.trial[0], workspace.sums[0].total
     cost, spread, c = q[9], 0.0, 0
     for r in range(3):

@@ -1,12 +1,12 @@
-"""What a point remembers of the surface around it: the squared distance to its planes in every pose.
+"""Quadrics of points: the sum of squared distances to the planes of the adjacent triangles, in every pose.
 
     Q_vf(x) = sum over triangles t of v of  a_t^(1/2) / 3 (n_tf . x + d_tf)^2
 
-In the corners' own words: `quadrics` (n,f,10), the upper half of a symmetric 4x4 matrix, row by row. Along borders and
-seams the plane across the triangle is added, so that they stay where they are.
+Arrays of quadrics (n,f,10) hold the upper half of a symmetric 4x4 matrix, row by row. At borders and seams the plane
+through the edge and orthogonal to its triangle is added, so that they keep their position.
 
-Attributes (texture coordinates, colours) are linear functions g . p + d of the rest position in each triangle. What a
-wedge misses them by, if it takes the best value s at a place p, is a quadric too:
+Attributes (texture coordinates, colours) are linear functions g . p + d of the rest position in each triangle. The
+error of a wedge with the best value s at position p is a quadric as well:
 
     min over s of sum_t a_t^(1/2) / 3 (g_t . p + d_t - s)^2 = [p; 1]' (B - sum over attributes of G G' / W) [p; 1]
 
@@ -18,11 +18,11 @@ wedge misses them by, if it takes the best value s at a place p, is a quadric to
 Based on: Garland and Heckbert, Surface simplification using quadric error metrics, 1997, and Simplifying surfaces with
 color and texture using quadric error metrics, 1998; Hoppe, New quadric metric for simplifying meshes with appearance
 attributes, 1999 (gradients); James and Twigg, Skinning Mesh Animations, 2005, section 7.
-Differs from these: planes count by the root of their area, half way between areas and numbers of triangles. A modeller
-who makes a face or a hand of small triangles wants it to keep them.
+Differs from these: planes are weighted by the square root of their area, a compromise between area and equal weights.
+Modellers use small triangles for faces and hands, whose detail should be kept.
 
-Notes, horse to 2,100 triangles, mean distance from the source's vertices in %: area 0.059, its root 0.055, one 0.052;
-distance of the level's triangles from the source, whatever their size: 0.050, 0.052, 0.055.
+Notes, horse to 2,100 triangles, mean distance from the source's vertices in %: weights by area 0.059, by its square
+root 0.055, equal 0.052; mean distance of the level's triangles from the source, unweighted: 0.050, 0.052, 0.055.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from osteon.core.arrays import Float64, Int32
 from osteon.core.mesh import Asset
 from osteon.lod.mesh.corners import BORDER, SEAM, Corners, following
 
-#: How much an edge of a border or a seam counts, of a triangle of the same size.
+#: Weight of an edge of a border or a seam, relative to a triangle of the same size.
 EDGE_WEIGHTS = {BORDER: 2.0, SEAM: 0.5}
-#: What a colour that is wrong from end to end counts, of the diagonal.
+#: Length, relative to the diagonal, that the largest possible difference of a colour corresponds to.
 COLOR_LENGTH = 0.02
-#: Gradients of attributes above so many times the usual one are taken for those of slivers.
+#: Gradients of attributes are limited to this multiple of the median; larger ones are from slivers.
 STEEPEST = 8.0
-#: Smaller than any area or length that counts, in units of the problem.
+#: Areas and lengths below this, in problem units, are zero.
 NOTHING = 1e-18
 
 
 def plane_quadrics(posed: Float64, corners: Corners, kinds: Int32) -> Float64:
-    """(n,f,10) of points that are posed (f,n,3), with edges of the given kinds (3t,)."""
+    """(n,f,10) quadrics of points with positions (f,n,3) in all poses, with edges of the given kinds (3t,)."""
     out = np.empty((corners.n_points, len(posed), 10))
     around = _incidence(corners.points, np.repeat(np.arange(len(corners.triangles)), 3), corners.n_points)
     edges = np.flatnonzero(np.isin(kinds, list(EDGE_WEIGHTS)))
@@ -63,14 +63,14 @@ def plane_quadrics(posed: Float64, corners: Corners, kinds: Int32) -> Float64:
 
 
 def point_normals(posed: Float64, corners: Corners) -> Float64:
-    """(n,f,3) the sums of normals around points that are posed (f,n,3), as long as areas are large."""
+    """(n,f,3) area-weighted sums of the normals around points with positions (f,n,3) in all poses."""
     around = _incidence(corners.points, np.repeat(np.arange(len(corners.triangles)), 3), corners.n_points)
     a, b, c = (posed[:, corners.faces[:, e]] for e in range(3))
     return np.stack([around @ normals for normals in np.cross(b - a, c - a)], axis=1)
 
 
 def point_spread(posed: Float64, corners: Corners) -> tuple[Float64, Float64]:
-    """(n,1) weights of points as their planes count at rest, and (n,f,4) weighted places and squares in every pose."""
+    """(n,1) sums of the weights of planes at rest, and (n,f,4) weighted positions and squares in every pose."""
     a, b, c = (posed[-1, corners.faces[:, e]] for e in range(3))
     weights = np.sqrt(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)) / 3
     total = np.bincount(corners.points, np.repeat(weights, 3), corners.n_points).astype(np.float64)[:, None]
@@ -80,7 +80,7 @@ def point_spread(posed: Float64, corners: Corners) -> tuple[Float64, Float64]:
 
 
 def attribute_quadrics(points: Float64, corners: Corners, asset: Asset, texture: float) -> Float64:
-    """(w,11+4m) B, W and every G of the wedges of points (n,3) at rest; (w,0) if there is nothing to keep."""
+    """(w,11+4m) B, W and every G of the wedges, for rest points (n,3); (w,0) if there are no attributes."""
     a, b, c = (points[corners.faces[:, e]] for e in range(3))
     areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
     values = _attributes(corners, asset, texture, areas)
@@ -98,13 +98,13 @@ def attribute_quadrics(points: Float64, corners: Corners, asset: Asset, texture:
 
 
 def _attributes(corners: Corners, asset: Asset, texture: float, areas: Float64) -> Float64 | None:
-    """(t,3,m) attributes of the corners as lengths in units of the problem."""
+    """(t,3,m) attributes of the corners, as lengths in problem units."""
     found = []
     if asset.uvs is not None and texture > 0:
         uvs = asset.uvs[corners.triangles].astype(np.float64)
         one, other = uvs[:, 1] - uvs[:, 0], uvs[:, 2] - uvs[:, 0]
         covered = 0.5 * np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]).sum()
-        if covered > NOTHING:  # a length of the texture as one of the surface
+        if covered > NOTHING:  # scale lengths in the texture to lengths on the surface
             found.append(uvs * (texture * np.sqrt(areas.sum() / covered)))
     if asset.colors is not None and np.ptp(asset.colors, axis=0).any():
         found.append(COLOR_LENGTH * asset.colors[corners.vertices].astype(np.float64).reshape(-1, 3, 4))
@@ -112,7 +112,7 @@ def _attributes(corners: Corners, asset: Asset, texture: float, areas: Float64) 
 
 
 def _gradients(sides: Float64, values: Float64) -> Float64:
-    """(t,m,3) gradients in the planes of triangles with two sides (t,2,3), whose corners have values (t,3,m)."""
+    """(t,m,3) gradients in the planes of triangles with sides (t,2,3) and values (t,3,m) at the corners."""
     gram = np.einsum("tei,tgi->teg", sides, sides)
     det = gram[:, 0, 0] * gram[:, 1, 1] - gram[:, 0, 1] ** 2
     rises = (values[:, 1:] - values[:, :1]).swapaxes(1, 2)  # (t,m,2)
@@ -128,7 +128,7 @@ def _gradients(sides: Float64, values: Float64) -> Float64:
 
 
 def _incidence(rows: Int32, columns: np.ndarray, n_rows: int) -> csr_array:
-    """Ones that add up columns into rows."""
+    """Matrix of ones that sums columns into rows."""
     size = (n_rows, int(columns.max(initial=-1)) + 1)
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=size)
 
@@ -148,6 +148,6 @@ def _unit(vectors: Float64) -> tuple[Float64, Float64]:
 
 
 def _off(vectors: Float64, along: Float64) -> Float64:
-    """What is left of vectors (t,3) across unit vectors."""
+    """Component of vectors (t,3) orthogonal to unit vectors."""
     left: Float64 = vectors - np.einsum("ti,ti->t", vectors, along)[:, None] * along
     return left

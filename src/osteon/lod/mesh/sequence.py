@@ -1,10 +1,10 @@
-"""All collapses of one run, from which every level is cut.
+"""Record all collapses of one run, from which every level is extracted.
 
-A step merges two points; a level is what is left after some steps. The point of a corner after n steps follows from
-the merges before, so any level can be cut without running the simplification again.
+A step merges two points; a level is the mesh after some steps. The point of a corner after n steps follows from the
+earlier merges, so any level can be extracted without running the simplification again.
 
-When no edge may collapse any more, whole shells are dropped, the smallest first (by their largest extent in any pose)
-and the last one never: small parts stay visible as long as triangles can be saved elsewhere.
+When no more edges can collapse, whole shells are dropped, the smallest first (by their largest extent in any pose); the
+last shell is kept. So small parts remain visible as long as triangles can be removed elsewhere.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 #: Steps between two reports of progress.
 REPORTED = 2000
-#: Dropped edges are tried again as long as this part of all edges collapses then.
+#: Rejected edges are tried again as long as at least this fraction of all edges collapses in a pass.
 WORTH_IT = 0.002
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is left after some steps."""
+    """The mesh after some steps."""
 
-    triangles: Int32  # (t,) numbers in the order of the corners
+    triangles: Int32  # (t,) indices in the order of the corners
     point_of_corner: Int32  # (t,3)
     vertex_of_corner: Int32  # (t,3) one of the vertices that were merged
     wedge_of_corner: Int32  # (t,3) likewise
-    places: Float64  # (n,3) of all points that are left, in units of the problem
+    places: Float64  # (n,3) of all remaining points, in problem units
     influences: Int32  # (n,k) indices of transforms
     weights: Float64  # (n,k)
-    touched: Bool  # (n,) whether something was merged into a point
-    point_roots: Int32  # (n,) the point into which each was merged in the end
+    touched: Bool  # (n,) whether other points were merged into a point
+    point_roots: Int32  # (n,) the remaining point into which each was merged
     vertex_roots: Int32  # (v,)
     wedge_roots: Int32  # (w,)
     shells_gone: int
@@ -55,10 +55,10 @@ class CollapseSequence:
     """Steps from the source to its coarsest level."""
 
     corners: Corners
-    places: Float64  # (n,3) of points before the first step, in units of the problem
+    places: Float64  # (n,3) of points before the first step, in problem units
     influences: Records  # (n,k) INFLUENCE, before the first step
     history: History  # of s steps
-    triangles: Int32  # (s+d+1,) left after so many steps; the last d of them drop a shell
+    triangles: Int32  # (s+d+1,) number after each step; the last d steps drop a shell
     dropped: Int32  # (d,) shells in the order in which they are dropped
     shell_of_triangle: Int32  # (t,)
 
@@ -67,12 +67,12 @@ class CollapseSequence:
         return len(self.triangles) - 1
 
     def steps_to(self, triangles: int) -> int:
-        """The fewest steps after which no more triangles than these are left; all of them if there is no such level."""
+        """The least number of steps after which at most `triangles` remain; all steps if there is no such level."""
         reached = np.flatnonzero(self.triangles <= triangles)
         return int(reached[0]) if len(reached) else self.n_steps
 
     def cut(self, steps: int) -> Cut:
-        """What is left after so many steps."""
+        """The mesh after `steps` steps."""
         collapses, n = self.history.collapses, self.corners.n_points
         done = min(steps, len(collapses))
         parents, removed_at = np.arange(n, dtype=np.int32), np.full(n, len(collapses))
@@ -100,13 +100,13 @@ class CollapseSequence:
         )
 
     def _left(self, points: Int32, gone: Int32) -> Int32:
-        """Triangles that still have three points (t,3) and are in no dropped shell."""
+        """Triangles with three different points (t,3) that are not in a dropped shell."""
         a, b, c = points.T
         left = (a != b) & (b != c) & (c != a) & ~np.isin(self.shell_of_triangle, gone)
         return np.flatnonzero(left).astype(np.int32)
 
     def mix(self, values: Float64, steps: int) -> Float64:
-        """Values of points (n,...), mixed step by step as the points were."""
+        """Values of points (n,...), interpolated step by step like the points."""
         out = values.copy()
         columns = (self.history.collapses[name][:steps].tolist() for name in ("removed", "kept", "share"))
         for removed, kept, share in zip(*columns, strict=True):
@@ -115,14 +115,14 @@ class CollapseSequence:
 
 
 def _latest(before: Array, steps: Array, last: IntArray) -> Array:
-    """The rows of the last step that wrote them, or those of before."""
+    """Rows as of the last step that changed them, or as before the first step."""
     out = before.copy()
     out[last >= 0] = steps[last[last >= 0]]
     return out
 
 
 def _roots(parents: Int32, merged_at: IntArray, steps: int) -> Int32:
-    """What each was merged into after so many steps."""
+    """The element into which each was merged after `steps` steps."""
     roots: Int32 = np.where(merged_at < steps, parents, np.arange(len(parents), dtype=np.int32))
     while True:
         further = roots[roots]
@@ -141,7 +141,7 @@ def collapse_model(
     lock_borders: bool = False,
     progress: Progress | None = None,
 ) -> CollapseSequence:
-    """Collapse edges, and then drop shells, until no more triangles than `until` are left."""
+    """Collapse edges, and then drop shells, until at most `until` triangles remain."""
     surface = make_surface(model, corners, poses, texture=texture, lock_borders=lock_borders)
     posed, places, influences = surface.posed["place"].copy(), surface.points["place"].copy(), surface.influences.copy()
     history = make_history(surface, corners.n_wedges, corners.n_vertices)
@@ -155,7 +155,7 @@ def collapse_model(
 
 
 def _collapse(surface: Surface, history: History, until: int, progress: Progress | None) -> int:
-    """Run until the end, with regular reports of progress; returns the number of steps."""
+    """Run all collapses, with regular progress reports; returns the number of steps."""
     edges = edges_of(surface.corners["point"])
     workspace = make_workspace(surface, len(edges))
     counters = workspace.counters[0]
@@ -175,7 +175,7 @@ def _collapse(surface: Surface, history: History, until: int, progress: Progress
 
 
 def _extents(posed: Float64, corners: Corners, shell_of_triangle: Int32) -> Float64:
-    """(s,) the largest diagonal of every shell in any pose; points are posed (n,f,3)."""
+    """(s,) largest diagonal of every shell in any pose; `posed` (n,f,3) are the points in all poses."""
     n_shells = int(shell_of_triangle.max(initial=-1)) + 1
     which = np.repeat(shell_of_triangle, 3)
     low = np.full((n_shells, *posed.shape[1:]), np.inf)
@@ -187,7 +187,7 @@ def _extents(posed: Float64, corners: Corners, shell_of_triangle: Int32) -> Floa
 
 
 def _dropped_shells(shell_of_triangle: Int32, left: Bool, extents: Float64, until: int) -> tuple[Int32, Int32]:
-    """Triangles left after each dropped shell, and which shells are dropped, the smallest first, the last one never."""
+    """Triangle counts after each dropped shell, and the dropped shells, the smallest first; the last one is kept."""
     counts = np.bincount(shell_of_triangle[left], minlength=len(extents))
     order = [s for s in np.lexsort((np.arange(len(extents)), extents)) if counts[s]][:-1]
     total, after, gone = int(counts.sum()), [], []

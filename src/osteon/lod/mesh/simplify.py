@@ -1,20 +1,18 @@
-"""Levels of a skinned model with fewer triangles, by count or by error, all from one run.
+"""Simplify the mesh of a skinned model to one or more levels, by triangle count or by error.
 
     weld - choose poses - sum quadrics - collapse edges - cut levels - fit each to the source - measure it
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7 and figure 14 (levels that keep weights and
 corrections); Pilgrim, Steed, Aguado, Progressive Skinning for Character Animation, 2007, section 4.4.
-Differs from the paper: it simplifies the rest pose with weights as attributes of vertices. Here weights count by what
-they do to the surface in several poses, and levels are fitted to the source.
+Differs from the second paper: it simplifies the rest pose with weights as attributes of vertices. Here the cost of a
+change of weights is its effect on the surface in several poses, and levels are fitted to the source.
 
-Options of mesh levels, checked on construction.
-
-How far a level is from its source: distances from the vertices of each to the surface of the other, in many frames.
+The error of a level: distances from the vertices of level and source to the surface of the other, in many frames.
 
     mean = half of the mean over the level's vertices and half of that over the source's; worst = the largest of all;
     rms squared = half of the mean square of each
 
-Vertices of no triangle have no distance.
+Isolated vertices are not measured.
 """
 
 from __future__ import annotations
@@ -46,18 +44,21 @@ from osteon.measure.distortion import Worst
 
 @dataclass(frozen=True, slots=True)
 class SimplifyOptions:
-    """How a mesh loses its triangles."""
+    """Options of mesh simplification."""
 
     poses: int = option(
-        6, help="Poses besides the rest pose in which shape is kept and no triangle turns over.", minimum=1, maximum=64
+        6, help="Poses besides the rest pose in which shape is preserved and no triangle flips.", minimum=1, maximum=64
     )
     texture: float = option(
-        0.5, help="What a texture that slides counts, of a surface that is as far off.", minimum=0.0, maximum=100.0
+        0.5,
+        help="Cost of a displacement of the texture, relative to the same displacement of the surface.",
+        minimum=0.0,
+        maximum=100.0,
     )
-    fit: bool = option(True, help="Fit places and weights of every level to the source.")
-    lock_borders: bool = option(False, help="Leave open borders exactly as they are.")
+    fit: bool = option(True, help="Fit positions and weights of every level to the source.")
+    lock_borders: bool = option(False, help="Keep open borders unchanged.")
     measured: int = option(24, help="Poses in which the error of a level is measured.", minimum=1, maximum=4096)
-    threads: int = option(0, help="0: all there are.", minimum=0)
+    threads: int = option(0, help="Number of threads; 0: all.", minimum=0)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -70,13 +71,13 @@ Side = Literal["level", "source"]
 class LevelError:
     """Distances between the surfaces of a level and its source, in units of the input."""
 
-    mean: float  # of both ways
+    mean: float  # of both directions
     level_mean: float  # from the level's vertices to the source
     source_mean: float  # from the source's vertices to the level
-    rms: float  # root mean square of both ways
+    rms: float  # root mean square of both directions
     worst: Worst  # value, vertex and frame
-    worst_side: Side  # whose vertex that is
-    frames: Int32  # (f,) of the animation that were looked at
+    worst_side: Side  # whether the worst vertex is of the level or of the source
+    frames: Int32  # (f,) measured frames of the animation
     diagonal: float
 
     def percent(self, distance: float) -> float:
@@ -95,7 +96,7 @@ class LevelError:
 def measure_level(
     source: SkinnedModel, level: SkinnedModel, vertex_of_source: Int32, frames: Int32, *, threads: int = 0
 ) -> LevelError:
-    """Compare a level with its source in some frames; (v,) the level's vertex for each of the source makes it quick."""
+    """Measure a level in some frames; `vertex_of_source` (v,) provides starting points of the closest-point search."""
     few, fewer = source.take_frames(frames), level.take_frames(frames)
     of_level, of_source = (
         first_triangles(level.faces, level.n_vertices),
@@ -126,11 +127,11 @@ class _Side:
     posed: Float32  # (f,v,3)
     faces: Int32  # (t,3)
     used: np.ndarray  # (v,) vertices of triangles
-    near: Int32  # (v,) a triangle of the other that is likely to be close
+    near: Int32  # (v,) a triangle of the other surface that is likely to be close
 
 
 def _distances(queries: _Side, surface: _Side, threads: int) -> Float64:
-    """(f,n) from the vertices of one to the other's surface."""
+    """(f,n) distances from the vertices of one to the surface of the other."""
     boxes = SurfaceBoxes.of(surface.posed[0].astype(np.float64), surface.faces)
     out = np.empty((len(queries.posed), int(queries.used.sum())))
     for f, points in enumerate(queries.posed):
@@ -139,20 +140,20 @@ def _distances(queries: _Side, surface: _Side, threads: int) -> Float64:
     return out
 
 
-#: The search for a level of some error ends when what is left of it is this part of its steps; if what it finds
-#: misses the bound when it is measured well, so many times its triangles are tried.
+#: The search for a level by error ends when its interval is 1 / SEARCHED of its steps. If the level found exceeds the
+#: bound in the full measurement, finer levels are tried, each with BACK_OFF times as many triangles.
 SEARCHED, BACK_OFF = 200, 1.05
 
 
 @dataclass(frozen=True, slots=True)
 class MeshLevel:
-    """A model with fewer triangles, and what became of the source."""
+    """A model with fewer triangles, its error, and the correspondence with the source."""
 
     model: SkinnedModel
-    vertex_of_source: Int32  # (v,) the level's vertex that stands for each of the source; -1: none does
+    vertex_of_source: Int32  # (v,) the vertex of the level for each of the source; -1: none
     error: LevelError
-    shells_gone: int  # whole parts that were left out because there was nothing else to save on
-    reached: bool  # whether it has no more triangles, or no larger error, than was asked for
+    shells_gone: int  # number of shells that were dropped, as no other edge could collapse
+    reached: bool  # whether the requested number of triangles, or error, is met
 
     @property
     def n_triangles(self) -> int:
@@ -161,11 +162,11 @@ class MeshLevel:
 
 @dataclass(frozen=True, slots=True)
 class MeshLevels:
-    """Levels in the order in which they were asked for, by triangles and then by error."""
+    """Levels in the order of the request, by triangles and then by error."""
 
     levels: tuple[MeshLevel, ...]
-    poses: Int32  # (f,) frames in which shape was kept; the rest pose besides
-    sequence: CollapseSequence  # of which more levels can be cut
+    poses: Int32  # (f,) frames in which shape was preserved, besides the rest pose
+    sequence: CollapseSequence  # from which more levels can be extracted
     report: FitReport
 
 
@@ -177,12 +178,13 @@ def simplify_model(
     options: SimplifyOptions | None = None,
     progress: Progress | None = None,
 ) -> MeshLevels:
-    """Levels of no more triangles than asked for, and levels whose worst distance, in % of the diagonal, is no larger.
+    """Simplify to levels with at most the given numbers of triangles, or worst distances in % of the diagonal.
 
-    A level that cannot be reached is as coarse as borders, seams and shells allow, and says so.
+    If borders, seams and shells do not allow so few triangles, the level is the coarsest possible one and its
+    `reached` is False.
     """
     options = options or SimplifyOptions()
-    _check_asked(model, triangles, max_errors)
+    _check_targets(model, triangles, max_errors)
     compile_kernels(LEVEL_KERNELS, progress)
     began = time.perf_counter()
     work = _Work.of(model, 1 if max_errors else min(triangles), options, progress)
@@ -205,7 +207,7 @@ def simplify_model(
     return MeshLevels(tuple(levels), work.poses.frames, work.sequence, report)
 
 
-def _check_asked(model: SkinnedModel, triangles: Sequence[int], max_errors: Sequence[float]) -> None:
+def _check_targets(model: SkinnedModel, triangles: Sequence[int], max_errors: Sequence[float]) -> None:
     if not len(triangles) and not len(max_errors):
         raise OptionError("levels: expected numbers of triangles or errors, got none")
     for count in triangles:
@@ -220,7 +222,7 @@ def _check_asked(model: SkinnedModel, triangles: Sequence[int], max_errors: Sequ
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What all levels of one run share."""
+    """Data shared by all levels of one run."""
 
     source: SkinnedModel
     poses: Poses
@@ -236,7 +238,7 @@ class _Work:
         posed = poses.posed(model.deformer, model.character.displacements, model.rest)
         corners = corners_of(model.mesh, posed)
         if not len(corners.triangles):
-            raise GeometryError(f"'{model.name}': no triangle has three corners apart, so that none can be kept")
+            raise GeometryError(f"'{model.name}': no triangle has three distinct corners, so that none can be kept")
         sequence = collapse_model(
             model,
             corners,
@@ -250,16 +252,17 @@ class _Work:
         return _Work(model, poses, measured, sequence, SourceShape.of(posed, model.faces), options)
 
     def by_count(self, count: int) -> MeshLevel:
-        """The finest level with no more triangles than these."""
+        """The finest level with at most `count` triangles."""
         if count >= self.source.mesh.n_triangles:
             return self._whole()
         level = self._level(self.sequence.steps_to(count), self.options.fit, self.frames)
         return replace(level, reached=level.n_triangles <= count)
 
     def by_error(self, bound: float) -> MeshLevel:
-        """The coarsest level, or one near it, whose worst distance is at most so many percent of the diagonal.
+        """The coarsest level found whose worst distance is at most `bound` percent of the diagonal.
 
-        Searched without fitting in the poses alone; the level that is found must keep the bound as it is measured.
+        The search measures levels without fitting, in the selected poses; the result meets the bound in all measured
+        frames.
         """
         enough, too_many = 0, self.sequence.n_steps + 1
         while too_many - enough > max(1, enough // SEARCHED):
@@ -276,13 +279,13 @@ class _Work:
         return self._whole()
 
     def _whole(self) -> MeshLevel:
-        """The source itself."""
+        """The source as a level."""
         same = np.arange(self.source.n_vertices, dtype=np.int32)
         error = measure_level(self.source, self.source, same, self.frames[:1], threads=self.options.threads)
         return MeshLevel(self.source, same, error, 0, True)
 
     def _level(self, steps: int, fit: bool, frames: Int32) -> MeshLevel:
-        """The level after so many steps, measured in some frames."""
+        """The level after `steps` collapses, measured in the given frames."""
         draft = LevelDraft(self.source, self.poses, self.sequence, steps)
         shape, threads = draft.shape, self.options.threads
         if fit:

@@ -1,1 +1,1 @@
-"""Boundaries between segments, moved to creases by graph cuts (Simplex Transformations, 4.3): `cut`."""
+"""Moves boundaries between segments to creases by graph cuts (Simplex Transformations, 4.3): `cut`."""

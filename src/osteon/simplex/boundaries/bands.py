@@ -1,18 +1,16 @@
-"""The band on both sides of a boundary, and the cheapest cut through it.
+"""Dual graph of a mesh, bands of triangles around segment boundaries, and minimum cuts through them.
 
-A band is made of free triangles; what surrounds it keeps its side and is one source and one sink. A part of the area
-of every segment is never free, so none can be swallowed, however thin.
+A band consists of free triangles; those around it keep their side, and form one source and one sink. A part of the area
+of every segment is never free, so that no segment can vanish, however thin it is.
 
-The dual graph of a mesh with the creases between its triangles, for cuts along edges.
-
-Nodes are triangles, links are the edges that two of them share. Vertices that coincide count as one: files store them
-twice at hard edges, which is where cuts belong. An edge of three or more triangles links them in a row, so a mesh that
-is not a manifold stays connected. A triangle without area takes the normal of what surrounds it.
+Nodes of the dual graph are triangles, links are the edges that two of them share. Coincident vertices are merged, as
+files store them twice at hard edges, where cuts are most likely. An edge of three or more triangles links them in a
+chain, so that non-manifold meshes stay connected. A triangle without area has the mean normal of its neighbours.
 
 Symbols (Katz and Tal 2003, section 3)
-    alpha       `angle`     how far the normals of two triangles turn across their edge
+    alpha       `angle`     angle between the normals of two triangles across their edge
     AngDist     `bend`      eta (1 - cos alpha)
-    eta         `convex`    below 1 for a convex edge, 1 for a concave one: parts meet in valleys
+    eta         `convex`    below 1 for a convex edge, 1 for a concave one, as parts meet in concave regions
 """
 
 from __future__ import annotations
@@ -27,22 +25,22 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, dijk
 from osteon.core.arrays import Float64, Int32
 from osteon.core.topology import degenerate_triangles, weld_points
 
-#: A turn of less than this is rounding, 1 - cos of 0.1 degree.
+#: A smaller 1 - cos alpha is rounding; that of 0.1 degree.
 FLAT = 1.5e-6
 
 
-@dataclass(frozen=True)  # no slots: parts are computed once and kept
+@dataclass(frozen=True)  # no slots: cached properties
 class DualGraph:
     """Triangles and the edges between them. Links are sorted by the vertices of their edge."""
 
     centers: Float64  # (t,3)
     weights: Float64  # (t,) areas
     pairs: Int32  # (e,2) the triangles of a link, the lower number first
-    ends: Int32  # (e,2) the vertices of its edge, numbered anew
+    ends: Int32  # (e,2) the vertices of its edge, after merging
     middles: Float64  # (e,3) of the edge
     lengths: Float64  # (e,) of the edge
-    turns: Float64  # (e,) cos alpha
-    concave: np.ndarray  # (e,) bool; without a meaning where alpha is 0
+    cosines: Float64  # (e,) cos alpha
+    concave: np.ndarray  # (e,) bool; undefined where alpha is 0
 
     @staticmethod
     def of(vertices: Float64, faces: Int32) -> DualGraph:
@@ -55,8 +53,8 @@ class DualGraph:
         flat = degenerate_triangles(points, corners)
         normals = _normals(cross, flat, pairs, opposed)
         first, second = (normals[pairs[:, i]] for i in range(2))
-        second = np.where(opposed[:, None], second, -second)  # a neighbour that is wound the other way is turned over
-        turns = np.clip(np.einsum("ei,ei->e", first, second), -1, 1)
+        second = np.where(opposed[:, None], second, -second)  # flip neighbours of opposite winding
+        cosines = np.clip(np.einsum("ei,ei->e", first, second), -1, 1)
         known = (first.any(axis=1) & second.any(axis=1)) if len(pairs) else np.zeros(0, bool)
         rise = np.einsum("ei,ei->e", centers[pairs[:, 1]] - centers[pairs[:, 0]], first - second)
         outward = _outward(centers, cross, graph_pieces(pairs, len(faces)))[pairs[:, 0]]
@@ -67,7 +65,7 @@ class DualGraph:
             ends,
             points[ends].mean(axis=1),
             np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1),
-            np.where(known, turns, 1.0),
+            np.where(known, cosines, 1.0),
             rise * outward > 0,
         )
 
@@ -78,19 +76,19 @@ class DualGraph:
     @cached_property
     def angle(self) -> Float64:
         """(e,) alpha in radians."""
-        out: Float64 = np.where(1 - self.turns < FLAT, 0.0, np.arccos(self.turns))
+        out: Float64 = np.where(1 - self.cosines < FLAT, 0.0, np.arccos(self.cosines))
         return out
 
     @cached_property
     def hops(self) -> Float64:
-        """(e,2) from the middle of the edge to the centre of either triangle; never 0, which would mean no link."""
+        """(e,2) distances from the midpoint of the edge to both centres; never 0, which would mean no link."""
         away = np.linalg.norm(self.centers[self.pairs] - self.middles[:, None], axis=2)
         out: Float64 = np.maximum(away, 1e-12 * max(float(away.max(initial=0.0)), 1e-288))
         return out
 
     @cached_property
     def single(self) -> np.ndarray:
-        """(e,) bool: all links but the second and third ones between the same two triangles."""
+        """(e,) bool: the first link of every pair of triangles, which may share several edges."""
         out = np.zeros(len(self.pairs), bool)
         key = self.pairs[:, 0].astype(np.int64) * self.n_triangles + self.pairs[:, 1]
         out[np.unique(key, return_index=True)[1]] = True
@@ -98,14 +96,14 @@ class DualGraph:
 
     def bend(self, convex: float) -> Float64:
         """(e,) AngDist of Katz and Tal."""
-        turned = np.where(1 - self.turns < FLAT, 0.0, 1 - self.turns)
+        turned = np.where(1 - self.cosines < FLAT, 0.0, 1 - self.cosines)
         out: Float64 = np.where(self.concave, 1.0, convex) * turned
         return out
 
     def typical_angle(self) -> float:
-        """The alpha that half of the surface stays below: every edge counts by the area on its sides.
+        """The median of alpha, with edges weighted by the area of their triangles.
 
-        Counted by area, a region of many tiny triangles weighs no more than it covers.
+        The weights keep regions of many tiny triangles from dominating.
         """
         if not len(self.pairs):
             return 0.0
@@ -116,14 +114,14 @@ class DualGraph:
 
 
 def graph_pieces(pairs: Int32, n: int) -> Int32:
-    """(n,) which connected piece each node is in."""
+    """(n,) connected component of each node."""
     links = csr_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     _, piece = connected_components(links, directed=False)
     return np.asarray(piece, np.int32)
 
 
 def count_pieces(pairs: Int32, labels: Int32, n_labels: int) -> Int32:
-    """(n_labels,) how many connected pieces the triangles of each label form."""
+    """(n_labels,) number of connected pieces of each label's triangles."""
     same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
     piece = graph_pieces(pairs[same], len(labels))
     _, first = np.unique(piece, return_index=True)
@@ -131,7 +129,7 @@ def count_pieces(pairs: Int32, labels: Int32, n_labels: int) -> Int32:
 
 
 def _links(corners: Int32) -> tuple[Int32, Int32, np.ndarray]:
-    """Triangles (e,2) that share an edge, its vertices (e,2), and whether they run along it in opposite directions."""
+    """Triangles (e,2) that share an edge, its vertices (e,2), and whether they have consistent winding there."""
     n = len(corners)
     sides = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]).astype(np.int64)
     low, high = sides.min(axis=1), sides.max(axis=1)
@@ -147,7 +145,7 @@ def _links(corners: Int32) -> tuple[Int32, Int32, np.ndarray]:
 
 
 def _normals(cross: Float64, flat: np.ndarray, pairs: Int32, opposed: np.ndarray) -> Float64:
-    """(t,3) unit normals; a flat triangle has the mean of its neighbours', or none among flat ones."""
+    """(t,3) unit normals; degenerate triangles have the mean of their neighbours', or 0 among degenerate ones."""
     cross = np.where(flat[:, None], 0.0, cross)
     if flat.any():
         sign = np.where(opposed, 1.0, -1.0)[:, None]
@@ -161,7 +159,7 @@ def _normals(cross: Float64, flat: np.ndarray, pairs: Int32, opposed: np.ndarray
 
 
 def _outward(centers: Float64, cross: Float64, shell: Int32) -> Float64:
-    """(t,) -1 in shells that are inside out, where convex and concave change places; else 1."""
+    """(t,) -1 in shells that are inside out, where convex and concave are exchanged; else 1."""
     area = np.linalg.norm(cross, axis=1)
     total = np.maximum(np.bincount(shell, area), 1e-300)
     middle = np.stack([np.bincount(shell, area * centers[:, i]) for i in range(3)], axis=1) / total[:, None]
@@ -170,9 +168,9 @@ def _outward(centers: Float64, cross: Float64, shell: Int32) -> Float64:
     return out
 
 
-#: The capacities of a graph add up to this, so that no flow leaves 32 bits.
+#: Largest sum of the capacities of a graph, so that flows fit into 32 bits.
 LARGEST_SUM = 2.0**30
-#: Surroundings are known up to this many widths, to see how what is not free hangs together.
+#: Radius of the neighbourhood, in widths, in which the connectivity of fixed triangles is examined.
 RIM = 1.5
 
 
@@ -182,16 +180,16 @@ class Subgraph:
 
     triangles: Int32  # (n,) of the mesh, ascending
     links: Int32  # (e,) of the dual graph
-    pairs: Int32  # (e,2) the triangles of the links, by their places in this subgraph
+    pairs: Int32  # (e,2) the triangles of the links, as indices into `triangles`
 
     @staticmethod
     def of(graph: DualGraph, chosen: np.ndarray) -> Subgraph:
-        """The triangles that are chosen (t,) bool."""
+        """Select triangles of the whole graph by `chosen` (t,) bool."""
         all_of_them = np.arange(graph.n_triangles, dtype=np.int32)
         return Subgraph(all_of_them, np.arange(len(graph.pairs), dtype=np.int32), graph.pairs).of_these(chosen)
 
     def of_these(self, chosen: np.ndarray) -> Subgraph:
-        """The triangles of this subgraph that are chosen (n,) bool."""
+        """Select triangles of this subgraph by `chosen` (n,) bool."""
         place = np.where(chosen, np.cumsum(chosen) - 1, -1).astype(np.int32)
         pairs = place[self.pairs]
         inside = np.flatnonzero((pairs[:, 0] >= 0) & (pairs[:, 1] >= 0))
@@ -206,20 +204,20 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class Band(Subgraph):
-    """The surroundings of one boundary curve."""
+    """The neighbourhood of one boundary curve."""
 
-    depth: Float64  # (n,) along the surface from the curve; infinite beyond the rim
+    depth: Float64  # (n,) distance along the surface from the curve; infinite beyond the rim
     free: np.ndarray  # (n,) bool: may change sides
     width: float
 
     @property
     def open(self) -> np.ndarray:
-        """(e,) bool: links that a cut may use, with a free triangle."""
+        """(e,) bool: links with a free triangle, which a cut may use."""
         return np.asarray(self.free[self.pairs[:, 0]] | self.free[self.pairs[:, 1]])
 
 
 def border_curves(graph: DualGraph, links: Int32) -> list[Int32]:
-    """Links sorted into curves that hang together, the longest first."""
+    """Group links into connected curves, the longest first."""
     if not len(links):
         return []
     _, number = np.unique(graph.ends[links], return_inverse=True)
@@ -230,10 +228,10 @@ def border_curves(graph: DualGraph, links: Int32) -> list[Int32]:
 
 
 def find_band(graph: DualGraph, subgraph: Subgraph, curve: Int32, labels: Int32, limits: tuple[float, float]) -> Band:
-    """The band around a curve of links of a subgraph; `limits` are the options width and keep.
+    """Build the band around a curve of links of a subgraph; `limits` are the options width and keep.
 
-    The width is a part of the curve's own size: the largest distance of its points from its middle, which is the
-    radius of a loop around a limb and half of a straight path across a sheet.
+    The width is relative to the radius of the curve: the largest distance of its points from its centre, which is the
+    radius of a loop around a limb and half of the length of a straight path across a sheet.
     """
     length = np.maximum(graph.lengths[curve], 1e-300)
     middle = np.average(graph.middles[curve], axis=0, weights=length)
@@ -251,18 +249,18 @@ def find_band(graph: DualGraph, subgraph: Subgraph, curve: Int32, labels: Int32,
 
 
 def minimum_cut(pairs: Int32, capacity: Float64, source: np.ndarray, sink: np.ndarray) -> np.ndarray:
-    """(n,) True on the source's side of a cut of undirected links whose total capacity is least.
+    """(n,) True on the source's side of a minimum cut of undirected links.
 
-    `source` and `sink` (n,) bool are nodes whose side is given. Of several least cuts it is the one nearest the source.
+    `source` and `sink` (n,) bool are nodes with a fixed side. Of several minimum cuts, the one nearest the source.
     """
     free = ~(source | sink)
     n = int(np.count_nonzero(free))
     node = np.where(source, n, np.where(sink, n + 1, np.cumsum(free) - 1))
     i, j = node[pairs[:, 0]], node[pairs[:, 1]]
-    kept = (i != j) & (np.minimum(i, j) < n)  # a link from source to sink is cut whatever happens
+    kept = (i != j) & (np.minimum(i, j) < n)  # a link from source to sink is always cut
     i, j, capacity = i[kept], j[kept], capacity[kept]
     scale = min((LARGEST_SUM - 2 * len(capacity)) / max(2 * float(capacity.sum()), 1e-300), 1e300)
-    whole = np.maximum(np.rint(capacity * scale), 1).astype(np.int32)  # 1: nothing is cut off for free
+    whole = np.maximum(np.rint(capacity * scale), 1).astype(np.int32)  # at least 1: no link is free to cut
     arcs = coo_array((np.r_[whole, whole], (np.r_[i, j], np.r_[j, i])), shape=(n + 2, n + 2)).tocsr()
     arcs.sum_duplicates()
     arcs.sort_indices()
@@ -276,9 +274,9 @@ def minimum_cut(pairs: Int32, capacity: Float64, source: np.ndarray, sink: np.nd
 
 
 def nearest_labels(graph: DualGraph, band: Subgraph, side: np.ndarray, known: Int32) -> Int32:
-    """(n,) `known` labels, and in place of -1 that of the nearest known triangle along the surface of the same side.
+    """(n,) `known` labels, with -1 replaced by the label of the nearest known triangle along the same side.
 
-    A label spreads along paths, so it stays in one piece. -1 remains where no path leads.
+    Labels spread along paths, so that their regions stay connected. Triangles that no path reaches keep -1.
     """
     same = side[band.pairs[:, 0]] == side[band.pairs[:, 1]]
     lengths = _length_graph(graph, Subgraph(band.triangles, band.links[same], band.pairs[same]))
@@ -290,7 +288,7 @@ def nearest_labels(graph: DualGraph, band: Subgraph, side: np.ndarray, known: In
 
 
 def _length_graph(graph: DualGraph, subgraph: Subgraph) -> csr_array:
-    """Links as lengths of the path from centre to centre over the middle of the edge."""
+    """Adjacency matrix with path lengths from centre to centre over the midpoint of the edge."""
     single = graph.single[subgraph.links]
     hops, pairs = graph.hops[subgraph.links[single]], subgraph.pairs[single]
     n = len(subgraph.triangles)
@@ -298,7 +296,7 @@ def _length_graph(graph: DualGraph, subgraph: Subgraph) -> csr_array:
 
 
 def _depth(graph: DualGraph, subgraph: Subgraph, curve: Int32, limit: float) -> Float64:
-    """(n,) distances along the surface from the curve, by a node that stands for it; infinite beyond the limit."""
+    """(n,) distances along the surface from the curve, represented by one more node; infinite beyond the limit."""
     n = len(subgraph.triangles)
     start = np.full(n, np.inf)
     np.minimum.at(start, np.searchsorted(subgraph.triangles, graph.pairs[curve].ravel()), graph.hops[curve].ravel())
@@ -311,9 +309,9 @@ def _depth(graph: DualGraph, subgraph: Subgraph, curve: Int32, limit: float) -> 
 
 
 def _deepest_free(graph: DualGraph, labels: Int32, triangles: Int32, depth: Float64, keep: float) -> Float64:
-    """(n,) the depth up to which the segment of each triangle may be free: `1 - keep` of its area at most.
+    """(n,) depth up to which the segment of each triangle may be free: at most `1 - keep` of its area.
 
-    Area and not depth is shared out, because a scrap of the segment that lies elsewhere may be deeper than all of it.
+    The limit is on area, not on depth, as a distant fragment of the segment may be deeper than the rest of it.
     """
     here, area = labels[triangles], graph.weights[triangles]
     order = np.lexsort((depth, here))
@@ -323,5 +321,5 @@ def _deepest_free(graph: DualGraph, labels: Int32, triangles: Int32, depth: Floa
     whole = np.bincount(labels, graph.weights)[bones]
     at = np.searchsorted(total, np.r_[0.0, total[last[:-1]]] + (1 - keep) * whole)
     limit = np.zeros(int(bones.max(initial=0)) + 1)
-    limit[bones] = depth[order[np.minimum(at, last)]]  # that one is not free, so something always stays
+    limit[bones] = depth[order[np.minimum(at, last)]]  # that triangle is not free, so a part always remains
     return np.asarray(limit[here])

@@ -1,38 +1,38 @@
-"""Boundaries between segments move to the creases nearby, by minimum cuts of the dual graph.
+"""Move boundaries between segments to nearby creases by minimum cuts of the dual graph.
 
-A joint that is a little off puts the boundary of its segments beside a sharp feature. Around each boundary a band of
-triangles is set free, and every triangle of it goes to one of the two sides so that the cut is least:
+If a joint is slightly misplaced, the boundary of its segments is beside a sharp feature. In a band of triangles around
+each boundary, every triangle is assigned to one of the two sides so that the cut is least:
 
     minimise   sum over links (i, j) whose sides differ of   c_ij
     subject to triangles outside the band keep their side
 
 Symbols
     c_ij          capacity    length_ij (1 + stay depth_ij / width) / (1 + bend_ij / mean bend)
-    AngDist(i,j)  bend        eta (1 - cos alpha), alpha the turn of the normals across the edge
+    AngDist(i,j)  bend        eta (1 - cos alpha), alpha the angle of the normals across the edge
     eta           convex      for a convex edge; 1 for a concave one
 
 Based on: Yan, Hu, Martin and Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, section
 4.3; its capacities: Katz and Tal, Hierarchical Mesh Decomposition Using Fuzzy Clustering and Cuts, 2003, section 3.4.
 
 Differs from the papers:
-- a link counts by the length of its edge, so that the cut does not depend on how the surface is divided;
-- a link farther from the old boundary costs more (`stay`): without it all loops around a smooth limb cost the same
-  and the boundary would run to the end of its band;
-- the mean bend is that of the band, weighted by length, and at least that of a turn by 5 degrees;
+- links are weighted by the length of their edge, so that the cut does not depend on the tessellation;
+- a link farther from the old boundary costs more (`stay`): otherwise all loops around a smooth limb cost the same, and
+  the boundary could move to the end of its band;
+- the mean bend is that of the band, weighted by length, and at least that of an angle of 5 degrees;
 - triangles around the band are the source and the sink themselves, with the true capacities of their edges;
-- sharp features are found, not pointed at: in mode "sharp" a cut is kept if half of it runs along creases, which turn
-  by more than three times the typical angle of the mesh (within 25 … 60 degrees).
+- sharp features are detected, not selected by the user: in mode "sharp" a cut is kept if half of its length is on
+  creases, edges with more than three times the typical angle of the mesh (within 25 … 60 degrees).
 
 Notes
 - Weights of links, on 12 random triangulations of a 10 x 4 sheet that are finer towards its middle, with a wavy border
-  of length 9.2 in the middle (least: 4), mode "all". By length: 4.14 long, moved by 0.06. All links alike, as in the
+  of length 9.2 in the middle (least: 4), mode "all". By length: 4.14 long, moved by 0.06. Equal weights, as in the
   papers: 4.63 long, moved by 1.42, away from the fine triangles. `stay` = 0 instead of 0.5, by length: moved by 0.84.
-- What may be free was first limited by depth, half of that of the deepest triangle. On ragged labels a scrap of a
-  segment far away made all of it free: of 1,919 triangles 2 were left. Limited to half of the area, 496 are left.
+- The free part was first limited by depth, to half of that of the deepest triangle. With fragmented labels a distant
+  fragment of a segment made all of it free: of 1,919 triangles 2 were left. Limited to half of the area, 496 are left.
 - A scan of 86,482 triangles and 39 bones, typical angle 7 degrees, one core: dual graph 0.17 s; labels of nearest bones
-  in 421 pieces, mode "all" 1.5 s (47 pieces left), "sharp" 1.2 s; clean labels, 67 curves, 1.0 s, about 12 ms a curve,
-  of which the flow takes a fifth. Counting the pieces of the whole mesh takes 17 ms, hence `_surely_whole`.
-- Not tried: creases that are rounded over several edges. Each of their edges turns little, so "sharp" passes over them
+  in 421 pieces, mode "all" 1.5 s (47 pieces left), "sharp" 1.2 s; clean labels, 67 curves, 1.0 s, about 12 ms per
+  curve, of which the flow takes a fifth. Counting the pieces of the whole mesh takes 17 ms, hence `_proves_connected`.
+- Not tried: creases that are rounded over several edges. Each of their edges has a small angle, so "sharp" ignores them
   on fine meshes; "all" follows them.
 """
 
@@ -60,7 +60,7 @@ from osteon.simplex.options import BoundaryMode, BoundaryOptions
 
 __all__ = ["BoundaryMode", "BoundaryOptions", "cut_boundaries", "plan_cuts"]
 
-#: Bends are compared with at least that of a turn by 5 degrees: gentler ones are the shape of a smooth surface.
+#: Lower limit of the mean bend, that of an angle of 5 degrees: smaller bends belong to smooth surfaces.
 GENTLE = 1 - np.cos(np.radians(5.0))
 
 
@@ -75,9 +75,9 @@ def cut_boundaries(
     *,
     options: BoundaryOptions = DEFAULT_BOUNDARY,
 ) -> Int32:
-    """(t,) bones of the triangles after their boundaries were moved to creases nearby.
+    """(t,) bones of the triangles, with boundaries moved to nearby creases.
 
-    Every bone keeps a part of its triangles, and no segment falls into more pieces than it had.
+    Every bone keeps a part of its triangles, and no segment is split into more pieces than before.
     """
     vertices = checked("vertices", vertices, (None, 3), np.float64)
     faces = checked_indices("faces", faces, (None, 3), len(vertices))
@@ -93,7 +93,7 @@ def cut_boundaries(
 
 @dataclass(frozen=True, slots=True)
 class _CutContext:
-    """What all cuts of a mesh share."""
+    """Data shared by all cuts of a mesh."""
 
     graph: DualGraph
     options: BoundaryOptions
@@ -103,7 +103,7 @@ class _CutContext:
 
 
 def _crease_angle(graph: DualGraph, options: BoundaryOptions) -> float:
-    """Radians from which an edge counts as a crease: well above what is usual on this mesh."""
+    """Angle (radians) from which an edge counts as a crease: a multiple of the typical angle of the mesh."""
     low, high = np.radians(options.sharp_angles)
     return float(np.clip(options.sharp_factor * graph.typical_angle(), low, high))
 
@@ -132,7 +132,7 @@ def _cut_groups(context: _CutContext, labels: Int32, cut: Cut) -> Int32:
 
 
 def _cut_curve(context: _CutContext, subgraph: Subgraph, labels: Int32, group: np.ndarray, curve: Int32) -> Int32:
-    """Labels after the cheapest cut of one band; unchanged where the cut follows no crease or tears a segment."""
+    """Labels after the minimum cut of one band; unchanged if the cut follows no crease or splits a segment."""
     graph, options = context.graph, context.options
     band = find_band(graph, subgraph, curve, labels, (options.width, options.keep))
     old = group[labels[band.triangles]]
@@ -168,35 +168,35 @@ def _follows_crease(context: _CutContext, band: Band, side: np.ndarray) -> bool:
 
 
 def _keep_whole(context: _CutContext, band: Band, before: Int32, after: Int32) -> Int32:
-    """`after`, with torn-off scraps given to what is next to them; `before` if more than scraps were torn off."""
-    if _surely_whole(band, before[band.triangles], after[band.triangles]):
+    """`after`, with split-off fragments merged into neighbours; `before` if this does not restore connectivity."""
+    if _proves_connected(band, before[band.triangles], after[band.triangles]):
         return after
     allowed = count_pieces(context.graph.pairs, before, context.n_bones)
-    torn = np.flatnonzero(count_pieces(context.graph.pairs, after, context.n_bones) > allowed)
-    if not len(torn):
+    split = np.flatnonzero(count_pieces(context.graph.pairs, after, context.n_bones) > allowed)
+    if not len(split):
         return after
     same = after[context.graph.pairs[:, 0]] == after[context.graph.pairs[:, 1]]
     piece = graph_pieces(context.graph.pairs[same], len(after))
     area = np.bincount(piece, context.graph.weights)
-    scrap = np.zeros(len(area), bool)
-    for label in torn:
+    is_fragment = np.zeros(len(area), bool)
+    for label in split:
         pieces = np.unique(piece[after == label])
-        scrap[pieces[np.argsort(-area[pieces], kind="stable")][allowed[label] :]] = True
-    torn_off = scrap[piece]
-    here = torn_off[band.triangles]
-    if np.count_nonzero(here & band.free) < np.count_nonzero(torn_off):
+        is_fragment[pieces[np.argsort(-area[pieces], kind="stable")][allowed[label] :]] = True
+    fragments = is_fragment[piece]
+    here = fragments[band.triangles]
+    if np.count_nonzero(here & band.free) < np.count_nonzero(fragments):
         return before
     known = np.where(here, -1, after[band.triangles]).astype(np.int32)
-    mended = after.copy()
-    mended[band.triangles] = nearest_labels(context.graph, band, np.zeros(len(here)), known)
-    whole = (mended >= 0).all() and (count_pieces(context.graph.pairs, mended, context.n_bones) <= allowed).all()
-    return mended if whole else before
+    joined = after.copy()
+    joined[band.triangles] = nearest_labels(context.graph, band, np.zeros(len(here)), known)
+    whole = (joined >= 0).all() and (count_pieces(context.graph.pairs, joined, context.n_bones) <= allowed).all()
+    return joined if whole else before
 
 
-def _surely_whole(band: Band, before: Int32, after: Int32) -> bool:
-    """Whether a look at the band alone shows that nothing was torn, which is five times as quick as a look at all.
+def _proves_connected(band: Band, before: Int32, after: Int32) -> bool:
+    """Whether the band alone proves that no segment was split; five times as fast as testing the whole mesh.
 
-    It does if triangles that are not free hang together as before, and every free one hangs on one of them.
+    This holds if the fixed triangles are connected as before, and every free one is connected to one of them.
     """
     piece = [
         graph_pieces(band.pairs[labels[band.pairs[:, 0]] == labels[band.pairs[:, 1]]], len(labels))
@@ -204,20 +204,20 @@ def _surely_whole(band: Band, before: Int32, after: Int32) -> bool:
     ]
     n = int(piece[1].max(initial=0)) + 1
     fixed = ~band.free
-    hung = np.unique(piece[1][fixed])
+    reached = np.unique(piece[1][fixed])
     together = np.unique(piece[0][fixed].astype(np.int64) * n + piece[1][fixed])
-    return len(hung) == n and len(together) == len(np.unique(piece[0][fixed]))
+    return len(reached) == n and len(together) == len(np.unique(piece[0][fixed]))
 
 
-# Which boundaries are cut, in which order: coarse to fine where several segments meet.
+# The order of cuts: coarse to fine where several segments meet.
 #
 # Based on: Yan, Hu, Martin and Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, section
-# 4.3, figure 5: the parts that meet are put into two large regions, the boundary between the regions is cut, and each
+# 4.3, figure 5: adjacent parts are grouped into two large regions, the boundary between the regions is cut, and each
 # region is divided in the same way until it has one part.
 #
-# The paper leaves open how parts are put into regions. Here the joints are passed from the root outward. At a joint the
-# bone towards the root stands against all others; the others are joined, those with the longest common border first,
-# until two groups are left. Segments that touch without a common joint are cut in pairs at the end.
+# The paper does not specify how parts are grouped. Here joints are visited from the root outward. At a joint, the bone
+# towards the root is separated from all others first; the others are merged, those with the longest common border
+# first, until two groups are left. Segments that touch without a common joint are cut in pairs at the end.
 
 Cut = tuple[tuple[int, ...], tuple[int, ...]]  # the bones on either side
 
@@ -226,9 +226,9 @@ def plan_cuts(border: Float64, skeleton: StickSkeleton) -> list[Cut]:
     """The cuts in order; `border` (b,b) holds the length that two segments share."""
     cuts: list[Cut] = []
     met: set[tuple[int, int]] = set()
-    for joint, above in _joints_outward(skeleton):
+    for joint, parent in _joints_outward(skeleton):
         bones = [b for b in skeleton.bones_at(joint).tolist() if border[b].any()]
-        for cut in _cuts_at_joint(bones, above, border):
+        for cut in _cuts_at_joint(bones, parent, border):
             pairs = {(min(a, b), max(a, b)) for a in cut[0] for b in cut[1]}
             if not pairs <= met:
                 cuts.append(cut)
@@ -238,7 +238,7 @@ def plan_cuts(border: Float64, skeleton: StickSkeleton) -> list[Cut]:
 
 
 def _joints_outward(skeleton: StickSkeleton) -> Iterator[tuple[int, int]]:
-    """Joints with the bone that leads to each from the root, -1 at a root; each joint once."""
+    """Iterate over joints from the root outward, with the bone towards the root, -1 at a root; each joint once."""
     tree = skeleton.tree
     seen: set[int] = set()
     for b in tree.order.tolist():
@@ -252,18 +252,18 @@ def _joints_outward(skeleton: StickSkeleton) -> Iterator[tuple[int, int]]:
             yield tail, b
 
 
-def _cuts_at_joint(bones: list[int], above: int, border: Float64) -> Iterator[Cut]:
-    others = [b for b in bones if b != above]
-    if above in bones and others:
-        if border[above, others].any():
-            yield (above,), tuple(others)
+def _cuts_at_joint(bones: list[int], parent: int, border: Float64) -> Iterator[Cut]:
+    others = [b for b in bones if b != parent]
+    if parent in bones and others:
+        if border[parent, others].any():
+            yield (parent,), tuple(others)
         yield from _cuts_within(others, border)
     else:
         yield from _cuts_within(bones, border)
 
 
 def _cuts_within(bones: list[int], border: Float64) -> Iterator[Cut]:
-    """Halve a set of segments again and again."""
+    """Divide a set of segments into two groups, recursively."""
     if len(bones) < 2:
         return
     groups = _join_to_two(bones, border)
@@ -274,7 +274,7 @@ def _cuts_within(bones: list[int], border: Float64) -> Iterator[Cut]:
 
 
 def _join_to_two(bones: list[int], border: Float64) -> list[tuple[int, ...]]:
-    """Two groups of segments that hang together, or more where they do not touch."""
+    """Merge segments to two connected groups, or to more if they do not touch."""
     groups: list[tuple[int, ...]] = [(b,) for b in bones]
     while len(groups) > 2:
         shared = {

@@ -1,1 +1,1 @@
-"""Which bone controls each triangle (Simplex Transformations, 4.1 and 4.2). The entry point is `segment`."""
+"""Assignment of triangles to bones (Simplex Transformations, 4.1 and 4.2). The entry point is `segment`."""

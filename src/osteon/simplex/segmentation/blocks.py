@@ -1,19 +1,17 @@
-"""Triangles that lie together, tested together: their lines go down the tree as one.
+"""Test blocks of adjacent triangles together, with one tree traversal for all lines of a block.
 
-The lines of a block, from its triangles to the nearest candidate of each, run side by side. The leaves of the surface
-that any of them may meet are gathered once (`eight_way_tree`), and each line is then counted against those only. Lines
-to farther candidates, which few triangles need, go down the tree alone. The counts are the same.
+The lines of a block, from each triangle to its nearest candidate, are close to each other. The leaves of the tree that
+any of them may cross are gathered once (`gather_leaves`), and the crossings of each line are counted in those only.
+Lines to farther candidates, which few triangles need, traverse the tree individually. The counts are the same.
 
-Bones whose range planes pass a whole block by are dropped first. That alone makes it cheap to try all bones on every
-block (`compare_blocks`), which gives the plain answer always; the traversal of 4.2 saves nothing beyond it.
+Bones whose range does not include any part of a block are dropped first. That alone makes it cheap to try all bones on
+every block (`compare_blocks`), which always has the plain result; the traversal of 4.2 saves nothing beyond it.
 
-Notes, armadillo, 86,482 triangles, 39 bones, one thread, in turns: all bones by blocks 41 … 53 ms, traversal by blocks
-48 … 59 ms, plain 254 … 330 ms.
+Notes. Armadillo, 86,482 triangles, 39 bones, one thread, alternating runs: all bones by blocks 41 … 53 ms, traversal by
+blocks 48 … 59 ms, plain 254 … 330 ms.
 
-A tree of boxes with up to eight boxes in a node, to find quickly all leaves that a box meets.
-
-The eight boxes lie side by side in single precision, so that one instruction compares all of them. They are a little
-larger than what they hold: a box that is met in vain costs time, nothing else.
+The tree has up to eight boxes per node. Their bounds are adjacent in memory in single precision, so that one SIMD
+instruction compares all of them. They are slightly enlarged against rounding, which can only add leaves to search.
 """
 
 from __future__ import annotations
@@ -28,30 +26,30 @@ from osteon.simplex.segmentation.effective_distance import ON_PLANE, Field, bett
 from osteon.simplex.segmentation.tree import Ends, SurfaceTree, aim, count_crossings, crossings_in_leaf, invert
 
 WIDTH = 8
-#: More than rounding to float32 moves a box or a line in a mesh of size 1.
+#: More than the rounding of a box or a line to float32, in a mesh of size 1.
 ROUNDED = 1e-6
-#: Nodes that may wait at the same time: depth times width, with room for a badly shaped tree; more: no answer.
+#: Capacity of the stack of nodes: depth times width, with a reserve for unbalanced trees; the search fails beyond it.
 DEEPEST = 512
 
 
 class EightWayTree(NamedTuple):
-    """Nodes as kernels take them."""
+    """Nodes in the form that kernels take."""
 
-    bounds: Float32  # (n,6,8) lowest and highest corners; empty boxes meet nothing
+    bounds: Float32  # (n,6,8) lowest and highest corners; empty boxes intersect nothing
     child: Int32  # (n,8) a node, or -1 - leaf of the binary tree
 
 
 class Search(NamedTuple):
-    """Arrays that `gather_leaves` works in, and the leaves that it finds."""
+    """Scratch arrays of `gather_leaves`, and the leaves that it finds."""
 
     waiting: Int64  # (DEEPEST,) nodes to visit
     leaves: Int64  # (n,)
     bounds: Float32  # (6,n) of the leaves; one row for each face of a box
-    apart: Float32  # (n,) how far a line passes by; at most 0 where it meets a box
+    apart: Float32  # (n,) distance by which a line misses a box; at most 0 if it intersects the box
 
 
 def make_search(most: int) -> Search:
-    """Room for so many leaves."""
+    """Allocate the arrays for up to `most` leaves."""
     return Search(
         *(np.empty(DEEPEST, np.int64), np.empty(most, np.int64)),
         *(np.empty((6, most), np.float32), np.empty(max(most, WIDTH), np.float32)),
@@ -59,7 +57,7 @@ def make_search(most: int) -> Search:
 
 
 def collapse_tree(tree: SurfaceTree) -> EightWayTree:
-    """The same boxes with eight to a node."""
+    """Convert the binary tree to one with up to eight boxes per node."""
     n = len(tree.after)
     bounds, child = np.empty((n, 6, WIDTH), np.float32), np.zeros((n, WIDTH), np.int32)
     used = _collapse(tree, bounds, child)
@@ -68,7 +66,7 @@ def collapse_tree(tree: SurfaceTree) -> EightWayTree:
 
 @exact
 def _collapse(tree: SurfaceTree, bounds: Float32, child: Int32) -> int:
-    """Open the largest box of a node until it has eight; returns the number of nodes."""
+    """Replace the largest box of a node by its two children until it has eight; returns the number of nodes."""
     boxes, after, leaf, _, _ = tree
     source, kids = np.zeros(after.size, np.int64), np.empty(WIDTH, np.int64)
     n, node = 1, 0
@@ -107,10 +105,10 @@ def _surface(boxes: Float64, i: int) -> float:
 
 @lean
 def gather_leaves(tree: EightWayTree, beam: Float64, search: Search) -> int:
-    """The leaves that lines between two boxes (2,6) may meet, and their bounds; returns how many, -1: too many to hold.
+    """Find the leaves that lines between two boxes (2,6) may cross; returns how many, or -1 if there are too many.
 
-    At any part of their way, lines are no farther from the line between the middles of the boxes than the larger box
-    is wide, in each axis. So a leaf is left out if that line passes it even when it is wider by as much.
+    Each line stays within half the width of the larger box from the line between the centres of the boxes, in each
+    axis. So a leaf is skipped if the central line misses it after it has been enlarged by that much.
     """
     boxes, child = tree
     waiting, leaves, bounds, apart = search
@@ -145,62 +143,62 @@ def gather_leaves(tree: EightWayTree, beam: Float64, search: Search) -> int:
 
 @inlined
 def _axis(beam: Float64, c: int) -> tuple[np.float32, np.float32, np.float32]:
-    """In one axis: where the middle line starts, how far others are from it, and one over the way it goes."""
+    """Along one axis: start of the central line, largest distance of others from it, and reciprocal of its extent."""
     start, stop = 0.5 * (beam[0, c] + beam[0, 3 + c]), 0.5 * (beam[1, c] + beam[1, 3 + c])
     width = 0.5 * max(beam[0, 3 + c] - beam[0, c], beam[1, 3 + c] - beam[1, c])
     return np.float32(start), np.float32(width), np.float32(invert(stop - start))
 
 
-BLOCK = 32  # triangles that test together
-FEW = 6  # fewer lines go down the tree one by one
-LEAVES = 512  # a box that meets more is of no use
+BLOCK = 32  # triangles per block
+FEW = 6  # below this number, lines traverse the tree individually
+LEAVES = 512  # with more leaves, gathering them saves nothing
 
 
-class Room(NamedTuple):
-    """Arrays that `compare_block` works in."""
+class Scratch(NamedTuple):
+    """Scratch arrays of `compare_block`."""
 
     feet: Float64  # (BLOCK,b,2) effective distance and foot of each triangle for each candidate
-    nearest: Int64  # (BLOCK,) candidate, -1 where none can be better than what a triangle has
+    nearest: Int64  # (BLOCK,) candidate, -1 where none can be better than the current bone
     beam: Float64  # (2,6) boxes around the starts and around the ends of the lines to them
     possible: Int64  # (b,) candidates that may have a triangle of the block in range
-    search: Search  # leaves that the lines may meet
+    search: Search  # leaves that the lines may cross
 
 
-def make_room(n_bones: int) -> Room:
-    """Empty arrays for so many candidates."""
+def make_scratch(n_bones: int) -> Scratch:
+    """Allocate the scratch arrays for `n_bones` candidates."""
     feet, nearest = np.empty((BLOCK, n_bones, 2)), np.empty(BLOCK, np.int64)
-    return Room(feet, nearest, np.empty((2, 6)), np.empty(n_bones, np.int64), make_search(LEAVES))
+    return Scratch(feet, nearest, np.empty((2, 6)), np.empty(n_bones, np.int64), make_search(LEAVES))
 
 
 def compare_blocks(field: Field, seen_below: float) -> tuple[Int32, Float64]:
-    """Bone of every triangle that one sees (else -1) and distance with penalty: the plain answer."""
+    """Bone of every visible triangle (else -1) and distance with penalty; always the plain result."""
     n, n_bones = len(field.centers), len(field.ranges.sticks)
     bone, distance = np.full(n, -1, np.int32), np.full(n, seen_below)
-    _compare_blocks(field, collapse_tree(field.tree), np.arange(n_bones), (bone, distance), make_room(n_bones))
+    _compare_blocks(field, collapse_tree(field.tree), np.arange(n_bones), (bone, distance), make_scratch(n_bones))
     return bone, distance
 
 
 @exact
 def _compare_blocks(
-    field: Field, nodes: EightWayTree, candidates: Int64, state: tuple[Int32, Float64], room: Room
+    field: Field, nodes: EightWayTree, candidates: Int64, state: tuple[Int32, Float64], scratch: Scratch
 ) -> None:
     for block in range((state[0].size + BLOCK - 1) // BLOCK):
-        compare_block(field, nodes, block, candidates, state, room)
+        compare_block(field, nodes, block, candidates, state, scratch)
 
 
 @lean
 def compare_block(
-    field: Field, nodes: EightWayTree, block: int, candidates: Int64, state: tuple[Int32, Float64], room: Room
+    field: Field, nodes: EightWayTree, block: int, candidates: Int64, state: tuple[Int32, Float64], scratch: Scratch
 ) -> None:
-    """Improve bone and distance of the triangles of a block by the candidates."""
+    """Update bone and distance of the triangles of a block where a candidate is better."""
     bone, distance = state
-    feet, nearest = room.feet, room.nearest
+    feet, nearest = scratch.feet, scratch.nearest
     start, stop = block * BLOCK, min((block + 1) * BLOCK, bone.size)
-    candidates = room.possible[: _drop_candidates(field, start, stop, candidates, room.possible)]
+    candidates = scratch.possible[: _drop_candidates(field, start, stop, candidates, scratch.possible)]
     if candidates.size == 0:
         return
-    n_lines = _aim_all(field, start, stop, candidates, distance, room)
-    n_leaves = gather_leaves(nodes, room.beam, room.search) if n_lines >= FEW else -1
+    n_lines = _aim_all(field, start, stop, candidates, distance, scratch)
+    n_leaves = gather_leaves(nodes, scratch.beam, scratch.search) if n_lines >= FEW else -1
     for t in range(start, stop):
         k, i = t - start, nearest[t - start]
         if i < 0:
@@ -208,7 +206,7 @@ def compare_block(
         limit = int(min((distance[t] - feet[k, i, 0]) / field.penalty, 1e9))
         ends = line_to(field, t, candidates[i], feet[k, i, 1])
         if n_leaves >= 0:
-            n = _count_in(field.tree, room.search, n_leaves, ends, field.skip[t], limit)
+            n = _count_in(field.tree, scratch.search, n_leaves, ends, field.skip[t], limit)
         else:
             n = count_crossings(field.tree, ends, field.skip[t], limit)
         has = better((bone[t], distance[t]), candidates[i], feet[k, i, 0] + n * field.penalty)  # eq. 6
@@ -220,9 +218,9 @@ def compare_block(
 
 @inlined
 def _drop_candidates(field: Field, start: int, stop: int, candidates: Int64, possible: Int64) -> int:
-    """Candidates in whose range some point of the ball around the block lies; returns how many."""
+    """List the candidates whose range intersects the bounding sphere of the block; returns how many."""
     centers, _, (_, planes, first), _, _ = field
-    middle = (start + stop) // 2  # near the others, as near triangles have near numbers
+    middle = (start + stop) // 2  # close to the others, as adjacent triangles have close indices
     x, y, z, radius = centers[middle, 0], centers[middle, 1], centers[middle, 2], 0.0
     for t in range(start, stop):
         dx, dy, dz = centers[t, 0] - x, centers[t, 1] - y, centers[t, 2] - z
@@ -242,9 +240,9 @@ def _drop_candidates(field: Field, start: int, stop: int, candidates: Int64, pos
 
 
 @inlined
-def _aim_all(field: Field, start: int, stop: int, candidates: Int64, distance: Float64, room: Room) -> int:
-    """Feet, nearest candidates, and the boxes around the ends of lines to them; returns how many lines there are."""
-    feet, nearest, beam = room.feet, room.nearest, room.beam
+def _aim_all(field: Field, start: int, stop: int, candidates: Int64, distance: Float64, scratch: Scratch) -> int:
+    """Find feet, nearest candidates, and boxes around the ends of the lines to them; returns the number of lines."""
+    feet, nearest, beam = scratch.feet, scratch.nearest, scratch.beam
     beam[:, :3], beam[:, 3:] = np.inf, -np.inf
     n = 0
     for t in range(start, stop):
@@ -262,12 +260,16 @@ def _aim_all(field: Field, start: int, stop: int, candidates: Int64, distance: F
 
 @inlined
 def _count_in(tree: SurfaceTree, search: Search, n_leaves: int, ends: Ends, skip: int, limit: int) -> int:
-    """Crossings of a line with the triangles of the gathered leaves."""
+    """Count the crossings of a line with the triangles of the gathered leaves."""
     line = aim(ends)
     start, inverse, _, _ = line
     ox, oy, oz = np.float32(start[0]), np.float32(start[1]), np.float32(start[2])
     ix, iy, iz = np.float32(inverse[0]), np.float32(inverse[1]), np.float32(inverse[2])
-    x, y, z = 0 if ix > 0 else 3, 1 if iy > 0 else 4, 2 if iz > 0 else 5  # the faces through which a line enters
+    x, y, z = (
+        0 if ix > 0 else 3,
+        1 if iy > 0 else 4,
+        2 if iz > 0 else 5,
+    )  # the faces through which a line enters
     zero, one = np.float32(0), np.float32(1)
     bounds, apart = search.bounds, search.apart
     for k in range(n_leaves):

@@ -1,8 +1,9 @@
-"""Triangles against bones: the effective distance with penalty of a pair, and the bone for which it is least.
+"""Effective distances with penalty between triangles and bones, and the bone for which it is least.
 
     d_effpen = d_eff + n delta                                                    (eq. 6)
 
-n counts how often the effective line, from the centre of the triangle to its foot on the bone, crosses the surface.
+n is the number of crossings of the effective line, from the centre of the triangle to its foot on the bone, with the
+surface.
 
 | paper | here |
 | --- | --- |
@@ -13,22 +14,23 @@ n counts how often the effective line, from the centre of the triangle to its fo
 
 Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1 step 2.
 
-Differs from the paper: `compare_bones` gives the answer of the plain test with fewer lines. As d_eff <= d_effpen, bones
-are tried in the order of d_eff until none can win any more, and a line is left as soon as it crosses too often.
+Differs from the paper: `compare_bones` has the result of the plain test with fewer lines. As d_eff <= d_effpen, bones
+are tried in the order of d_eff until no other one can be better, and counting stops as soon as a line has too many
+crossings.
 
-Range planes: which part of space a bone may control, and where on the bone a point of it belongs.
+Range planes bound the region that a bone may control, and map a point of it to its foot on the bone.
 
 A bone runs from A to B, d = B - A. At a free end its plane is orthogonal to d. At a joint J, where u_b and u_c point
 from J along bones b and c, the plane between them is (P - J).(u_b - u_c) = 0: it bisects their angle, and b is in
-range where (P - J).u_b >= (P - J).u_c. With three or more bones the range is what all planes leave.
+range where (P - J).u_b >= (P - J).u_c. With three or more bones the range is the intersection of all half-spaces.
 
-    a(P) = (P - A).n_A / (d.n_A)  >= 0 in range, runs 0 … 1 along the bone     (least one, where A has several planes)
-    b(P) = (P - B).n_B / (d.n_B)  <= 0 in range, runs -1 … 0 along the bone    (largest one)
+    a(P) = (P - A).n_A / (d.n_A)  >= 0 in range, from 0 to 1 along the bone    (the least, where A has several planes)
+    b(P) = (P - B).n_B / (d.n_B)  <= 0 in range, from -1 to 0 along the bone   (the largest)
     t    = a / (a - b),  foot Q = A + t d,  effective distance |PQ|
 
-The planes of constant t are the pencil through both range planes: t is 0 on the one, 1 on the other, and between them
-the plane turns evenly. Both planes orthogonal: Q is the orthogonal projection. On a plane between two bones both have
-their foot in the joint, so effective distances agree there and segments meet in that plane.
+The planes of constant t form the pencil of the two range planes, with t = 0 on the first and t = 1 on the second. If
+both are orthogonal to the bone, Q is the orthogonal projection. On a plane between two bones both have their foot in
+the joint, so effective distances agree there and segments meet in that plane.
 
 | paper | here |
 | --- | --- |
@@ -38,15 +40,15 @@ their foot in the joint, so effective distances agree there and segments meet in
 
 Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1 step 1.
 
-Differs from the paper: it takes the definition of the effective line from an earlier one that we do not have, and
-calls it "a line that takes into account the orientations of the range planes at the ends of the bones"; the pencil is
-our reading. The range plane of a free end may stand farther out than the bone ends (`extend`); feet stay on the bone.
-Bones folded onto each other have no plane between them; a joint where no plane is left counts as free.
+Differs from the paper: it refers to an earlier paper, which we do not have, for the definition of the effective line,
+"a line that takes into account the orientations of the range planes at the ends of the bones"; the pencil is our
+interpretation. The range plane of a free end may be farther out than the end of the bone (`extend`); feet are on the
+bone. Bones folded onto each other have no plane between them; a joint without any plane counts as free.
 
-Notes: where bones fan out from a joint at small angles (a palm), feet of points near a plane between them slide towards
-the joint, and effective distances are longer than plain ones. Plain distances within the same ranges were tried: on a
-hand 24 of 9,556 triangles differ (a tongue of the thumb's second bone in the palm is gone), on the armadillo 646 of
-86,482 (collar bones get patches of the neck, and 400 triangles fewer are seen). Not kept.
+Notes: where bones leave a joint at small angles (a palm), feet of points near a plane between them move towards the
+joint, and effective distances are longer than Euclidean ones. Euclidean distances within the same ranges were tried: on
+a hand 24 of 9,556 triangles differ (a strip of the thumb's second bone in the palm disappears), on the armadillo 646 of
+86,482 (collar bones get patches of the neck, and 400 fewer triangles are visible). Not used.
 """
 
 from __future__ import annotations
@@ -63,20 +65,20 @@ from osteon.simplex.segmentation.tree import ALL, Ends, SurfaceTree, count_cross
 
 #: Bones that meet at a smaller angle (1 - cosine) are folded onto each other.
 FOLDED = 1e-8
-#: A point this far (over the size of the mesh) on the wrong side still lies on the plane.
+#: A point up to this far (relative to the size of the mesh) on the wrong side counts as on the plane.
 ON_PLANE = 1e-10
 
 
 class Ranges(NamedTuple):
-    """Bones and their range planes, as kernels take them (they take named tuples, not data classes)."""
+    """Bones and their range planes, as a named tuple, since kernels do not take data classes."""
 
     sticks: Float64  # (b,8) A, d, lowest and highest t of a foot
-    planes: Float64  # (p,5) n and c of a(P) or b(P) = n.P + c, and how far on the wrong side is still on the plane
+    planes: Float64  # (p,5) n and c of a(P) or b(P) = n.P + c, and the tolerance for points on the wrong side
     first: Int32  # (2b+1,) planes of bone b: first[2b] … at A, first[2b+1] … at B
 
 
 def find_ranges(skeleton: StickSkeleton, inner: StickSkeleton | None = None) -> Ranges:
-    """Range planes of all bones, around a mesh of size about 1. `inner` has shorter bones on which feet must lie."""
+    """Range planes of all bones, around a mesh of size about 1. `inner` has shorter bones, which hold the feet."""
     start, vector = skeleton.joints[skeleton.bones[:, 0]], skeleton.vectors
     rows: list[Float64] = []
     first = [0]
@@ -109,7 +111,7 @@ def _away(skeleton: StickSkeleton, b: int, joint: int) -> Float64:
 
 @inlined
 def find_foot(ranges: Ranges, b: int, point: Point) -> tuple[float, float]:
-    """Effective distance and t of a point that is in range of bone b; out of range, infinity and 0."""
+    """Effective distance and t of a point in range of bone b; out of range, infinity and 0."""
     sticks, planes, first = ranges
     x, y, z = point
     a, reach = 1e300, -1e300  # a(P) and b(P)
@@ -124,14 +126,14 @@ def find_foot(ranges: Ranges, b: int, point: Point) -> tuple[float, float]:
             return np.inf, 0.0
         reach = max(reach, value)
     a, reach = max(a, 0.0), min(reach, 0.0)
-    t = a / (a - reach) if a - reach > 0 else 0.5  # on both planes: all of the pencil meets there
+    t = a / (a - reach) if a - reach > 0 else 0.5  # on both planes, where all planes of the pencil meet
     t = min(max(t, sticks[b, 6]), sticks[b, 7])
     return _distance(sticks, b, t, point), t
 
 
 @inlined
 def nearest_foot(ranges: Ranges, b: int, point: Point) -> tuple[float, float]:
-    """Like `find_foot`, for any point: out of range the foot is the nearest place on the bone."""
+    """Like `find_foot`, for any point: out of range the foot is the nearest point of the bone."""
     distance, t = find_foot(ranges, b, point)
     if distance < np.inf:
         return distance, t
@@ -144,7 +146,7 @@ def nearest_foot(ranges: Ranges, b: int, point: Point) -> tuple[float, float]:
 
 @inlined
 def _distance(sticks: Float64, b: int, t: float, point: Point) -> float:
-    """From a point to the place t on bone b."""
+    """Distance of a point from position t on bone b."""
     x = sticks[b, 0] + t * sticks[b, 3] - point[0]
     y = sticks[b, 1] + t * sticks[b, 4] - point[1]
     z = sticks[b, 2] + t * sticks[b, 5] - point[2]
@@ -157,10 +159,10 @@ Assigned = tuple[int, float]
 
 
 class Field(NamedTuple):
-    """Everything that the distance of a triangle to a bone depends on, as kernels take it."""
+    """All inputs of the distance between a triangle and a bone, in the form that kernels take."""
 
     centers: Float64  # (t,3) of the triangles
-    skip: Int32  # (t,) its number in the surface, which its lines do not cross; -1 where it is not part of it (2D)
+    skip: Int32  # (t,) its index in the surface, skipped when crossings are counted; -1 where it is not part of it (2D)
     ranges: Ranges
     tree: SurfaceTree
     penalty: float  # delta
@@ -168,7 +170,7 @@ class Field(NamedTuple):
 
 @inlined
 def line_to(field: Field, t: int, b: int, along: float) -> Ends:
-    """Ends (x y z x y z) of the line from triangle t to the place `along` on bone b."""
+    """Ends (x y z x y z) of the line from triangle t to position `along` on bone b."""
     centers, _, (sticks, _, _), _, _ = field
     x = sticks[b, 0] + along * sticks[b, 3]
     y = sticks[b, 1] + along * sticks[b, 4]
@@ -178,7 +180,7 @@ def line_to(field: Field, t: int, b: int, along: float) -> Ends:
 
 @lean
 def compare_all(field: Field, bone: Int32, distance: Float64) -> None:
-    """The plain test: every bone in whose range a triangle lies; -1 and infinity where there is none."""
+    """The plain test: compare all bones in whose range a triangle is; -1 and infinity if there are none."""
     centers, skip, ranges, tree, penalty = field
     for t in range(bone.size):
         bone[t], distance[t] = -1, np.inf
@@ -187,13 +189,13 @@ def compare_all(field: Field, bone: Int32, distance: Float64) -> None:
             straight, along = find_foot(ranges, b, point)
             if straight < np.inf:
                 total = straight + count_crossings(tree, line_to(field, t, b, along), skip[t], ALL) * penalty  # eq. 6
-                if total < distance[t]:  # of equal ones the first stays
+                if total < distance[t]:  # the first of equal ones
                     bone[t], distance[t] = b, total
 
 
 @inlined
 def find_feet(field: Field, t: int, candidates: Int64, feet: Float64) -> int:
-    """Effective distance and foot (b,2) of triangle t for the candidates; returns which is nearest."""
+    """Effective distance and foot (b,2) of triangle t for the candidates; returns the index of the nearest."""
     centers, _, ranges, _, _ = field
     point = centers[t, 0], centers[t, 1], centers[t, 2]
     nearest = 0
@@ -205,17 +207,17 @@ def find_feet(field: Field, t: int, candidates: Int64, feet: Float64) -> int:
 
 @inlined
 def better(has: Assigned, b: int, total: float) -> Assigned:
-    """The better of the bone and distance that a triangle has and another; ties go to the lower bone."""
+    """The better one of a triangle's bone with its distance and another pair; the lower index of equal ones."""
     bone, distance = has
     return (b, total) if total < distance or (total == distance and b < bone) else has
 
 
 @lean
 def compare_bones(field: Field, t: int, candidates: Int64, has: Assigned, feet: Float64) -> Assigned:
-    """The best of what triangle t has, as (bone, distance), and the candidates, whose feet are known.
+    """The best of the current (bone, distance) of triangle t and the candidates, whose feet are given.
 
-    With (-1, threshold) to begin with, only bones that see the triangle count, and most lines that cross the surface
-    are left at their first crossing.
+    If the current pair is (-1, threshold), only bones from which the triangle is visible count, and for most lines
+    that cross the surface counting stops at the first crossing.
     """
     while candidates.size:
         i = np.argmin(feet[: candidates.size, 0])
@@ -231,7 +233,7 @@ def compare_bones(field: Field, t: int, candidates: Int64, has: Assigned, feet: 
 
 @exact
 def find_seen(field: Field, triangles: NDArray[np.intp], seen_below: float, bone: Int32, distance: Float64) -> None:
-    """The plain answer of the given triangles, as far as bones see them; others get -1 and the threshold."""
+    """The plain result for those of the given triangles that are visible; others get -1 and the threshold."""
     everything = np.arange(field.ranges.sticks.shape[0])
     feet = np.empty((everything.size, 2))
     for t in triangles:

@@ -1,23 +1,24 @@
-"""Free ends of bones are put just outside the mesh, so that each bone sees all of its part of the surface.
+"""Extend the free ends of bones to just outside the mesh, so that all of a bone's part of the surface is visible.
 
-The bone is followed from its free end outward. Inside a closed component of the mesh is where an odd number of its
-crossings still lies ahead. Components with holes are judged by the winding number, the solid angle of their triangles
-over 4 pi: 1 inside, 0 outside, something between in front of a hole; more than 1/2 is inside, whichever way the
-triangles face. The bone ends a small step behind the first crossing after which no component holds it.
+The search follows the bone from its free end outward. A point is inside a closed component of the mesh if the number of
+crossings ahead of it is odd. For components with holes the winding number is used, the solid angle of their triangles
+over 4 pi: 1 inside, 0 outside, a value between them in front of a hole. A magnitude above 1/2 counts as inside, so the
+orientation of the triangles has no effect. The bone ends a small step after the first crossing behind which it is
+outside of all components.
 
-What sticks out farther (the tip of a finger whose bone leaves through its side) would lie beyond the range plane at
-the free end. The plane is therefore moved out over the cap: the connected triangles beyond the place where the bone
-leaves. The bone itself stays short, as a bone in the open sees what is not its own.
+Parts that extend farther (the tip of a finger whose bone leaves through its side) would be beyond the range plane at
+the free end. The plane is therefore moved outward to include the cap: the connected triangles beyond the point where
+the bone leaves the mesh. The bone itself stays short, as parts of other bones are visible from a bone outside the mesh.
 
 Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1, last
 paragraph; winding numbers as in Jacobson, Kavan, Sorkine-Hornung, Robust Inside-Outside Segmentation, 2013.
 
-Differs from the paper, which does not say how: the range plane over the cap; a bone that leaves through a hole ends
-where the winding number falls below 1/2, and one that never leaves ends where the mesh does. In 2D, inside is what a
-triangle covers.
+Differs from the paper, which does not specify the method: the range plane includes the cap; a bone that leaves through
+a hole ends where the winding number falls below 1/2, and one that never leaves ends where the mesh does. In 2D, a point
+is inside if a triangle covers it.
 
-Notes, on 86,000 closed triangles and 18 free ends: counting crossings 1.5 ms; two winding numbers an end would take
-85 ms (2.4 ms each).
+Notes, on 86,000 closed triangles and 18 free ends: counting crossings takes 1.5 ms; two winding numbers per end
+would take 85 ms (2.4 ms each).
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ from osteon.core.kernels import kernel_as_met
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.segmentation.tree import SurfaceTree, crossings_between
 
-MARGIN = 1e-3  # of the size of the mesh: how far outside an end is put
-STEPS = 32  # places looked at on the way out through a hole
+MARGIN = 1e-3  # of the size of the mesh: distance of an extended end from the mesh
+STEPS = 32  # points tested along the way out through a hole
 
 
 @dataclass(frozen=True, slots=True)
 class Solid:
-    """A mesh of size about 1, and what is inside."""
+    """A mesh of size about 1, with tests for its inside."""
 
     vertices: Float64  # (v,3)
     faces: Int32  # (t,3)
     neighbors: Int32  # (t,3) triangles across the edges, -1 at a border
     component: Int32  # (t,)
     tree: SurfaceTree  # of the surface; in 2D, of the walls at its border
-    closed: NDArray[np.bool_]  # (c,) components that crossings can judge
-    flat: bool = False  # the mesh lies in the plane z = 0
+    closed: NDArray[np.bool_]  # (c,) components without holes, for which crossings decide
+    flat: bool = False  # the mesh is in the plane z = 0
 
     @staticmethod
     def of(mesh: tuple[Float64, Int32], connected: tuple[Int32, Int32], tree: SurfaceTree, flat: bool) -> Solid:
@@ -59,7 +60,7 @@ class Solid:
         return Solid(*mesh, neighbors, component, tree, closed, flat)
 
     def covers(self, point: Float64) -> bool:
-        """Whether a point is inside a component with holes; in 2D, in a triangle."""
+        """Whether a point is inside a component with holes; in 2D, inside a triangle."""
         faces = self.faces[~self.closed[self.component]]
         if not self.flat:
             return abs(_solid_angle(self.vertices, faces, point)) > 2 * np.pi
@@ -70,7 +71,7 @@ class Solid:
 
 
 def extend_free_ends(skeleton: StickSkeleton, solid: Solid) -> StickSkeleton:
-    """The skeleton with free ends that were inside put just outside."""
+    """The skeleton, with free ends inside the mesh moved to just outside."""
     joints = skeleton.joints.copy()
     size = 2 + 2 * float(np.abs(joints).max())
     for joint in skeleton.free_ends():
@@ -79,7 +80,7 @@ def extend_free_ends(skeleton: StickSkeleton, solid: Solid) -> StickSkeleton:
 
 
 def reach_over_caps(extended: StickSkeleton, solid: Solid) -> StickSkeleton:
-    """The extended skeleton with free ends as far out as what sticks out beyond them: the places of range planes."""
+    """The extended skeleton with free ends at the top of the caps beyond them: the positions of range planes."""
     joints = extended.joints.copy()
     centers = solid.vertices[solid.faces].mean(axis=1)
     for joint in extended.free_ends():
@@ -93,7 +94,7 @@ def reach_over_caps(extended: StickSkeleton, solid: Solid) -> StickSkeleton:
 
 
 def _outward(skeleton: StickSkeleton, joint: int) -> Float64:
-    """Unit vector along the bone of a free end, out of it."""
+    """Unit vector along the bone of a free end, away from the bone."""
     b = skeleton.bones_at(joint)[0]
     away = skeleton.vectors[b] * (1 if skeleton.bones[b, 1] == joint else -1)
     unit: Float64 = away / np.linalg.norm(away)
@@ -101,7 +102,7 @@ def _outward(skeleton: StickSkeleton, joint: int) -> Float64:
 
 
 def _way_out(solid: Solid, start: Float64, far: Float64) -> Float64:
-    """The step from a free end to just outside; `far` is the way to beyond the mesh."""
+    """The vector from a free end to just outside; `far` is a vector along the bone that ends beyond the mesh."""
     at, hit = crossings_between(solid.tree, start, start + far)
     ahead = solid.component[hit]
     margin = MARGIN / float(np.linalg.norm(far))
@@ -116,7 +117,7 @@ def _way_out(solid: Solid, start: Float64, far: Float64) -> Float64:
 
 
 def _through_hole(solid: Solid, start: Float64, away: Float64) -> Float64:
-    """The step from inside out through a hole, at the latest to where the mesh ends."""
+    """The vector from inside to outside through a hole, at most to where the mesh ends."""
     heights = (solid.vertices[solid.faces.ravel()] - start) @ away
     last = max(float(heights.max()), 0.0) + MARGIN
     for height in np.linspace(0, last, STEPS + 1)[1:]:
@@ -127,7 +128,7 @@ def _through_hole(solid: Solid, start: Float64, away: Float64) -> Float64:
 
 @kernel_as_met
 def _cap_height(neighbors: Int32, height: Float64, start: int) -> float:
-    """How far the connected triangles beyond the height of `start` reach."""
+    """The largest height of the triangles connected with `start` and higher than it."""
     waiting, marked = np.empty(height.size, np.int32), np.zeros(height.size, np.bool_)
     waiting[0], marked[start] = start, True
     n, highest = 1, float(height[start])

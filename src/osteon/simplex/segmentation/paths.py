@@ -1,20 +1,20 @@
-"""Triangles that no bone sees: the bone whose part of the surface is nearest along the mesh.
+"""Assign triangles that are visible from no bone to the bone whose visible triangles are nearest along the mesh.
 
-For an unseen triangle t, over the bones b in whose range it is (over all bones, where it is in range of none):
+For such a triangle t, over the bones b in whose range it is (over all bones, if it is in range of none):
 
-    min over b, over triangles s seen by b, of the length of the shortest path from t to s
+    min over b, over triangles s visible from b, of the length of the shortest path from t to s
 
-A path leads from centre to centre through the middles of shared edges. All bones start from their own triangles at the
-same time; of the paths that wait, the shortest goes on (Dijkstra, with one label for every triangle and bone). The
-first that reaches an unseen triangle in range of its bone settles it. A bone that no unsettled triangle waits for goes
-no further, so the search ends soon, and yet it is exact.
+A path connects the centres of neighbouring triangles through the midpoints of their shared edges. The search is
+Dijkstra's with all visible triangles as sources and one label per pair of triangle and bone. A triangle is assigned by
+the first path that reaches it from a bone in whose range it is. A bone is dropped from the search once no unassigned
+triangle can get it, so the search ends early and is still exact.
 
-A component of the mesh that no bone sees at all goes to one bone as a whole, so that it moves rigidly: the one with
-the least mean distance to it.
+A component of the mesh that is visible from no bone is assigned to one bone as a whole, the one with the least mean
+distance to it, so that it moves rigidly.
 
 Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1 step 3b.
 
-Differs from the paper: it does not say what a path is, nor what happens where there is none.
+Differs from the paper, which defines neither a path nor the result where no path exists.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Bools = NDArray[np.bool_]
 
 
 def edge_lengths(corners: Float64, neighbors: Int32) -> Float64:
-    """(t,3) from the centre of a triangle (t,3,3) through the middle of its edge to the centre across."""
+    """(t,3) path lengths from the centre of a triangle (t,3,3) over the midpoint of each edge to the next centre."""
     center = (corners[:, 0] + corners[:, 1] + corners[:, 2]) / 3
     out = np.empty(neighbors.shape)
     for e in range(3):
@@ -44,26 +44,27 @@ def edge_lengths(corners: Float64, neighbors: Int32) -> Float64:
     return out
 
 
-def follow_paths(bone: Int32, wanted: Bools, triangles: Int32, neighbors: Int32, lengths: Float64) -> Int32:
-    """Bones with those of the given triangles (u,) settled by the shortest path.
+def follow_paths(bone: Int32, allowed: Bools, triangles: Int32, neighbors: Int32, lengths: Float64) -> Int32:
+    """Return the bones, with the given triangles (u,) assigned by the shortest path.
 
-    `bone` is -1 where nothing is seen. `wanted` (u,b) are the bones that each may get. Stays -1 where no path leads.
+    `bone` is -1 for triangles visible from no bone. `allowed` (u,b) are the bones that each may get. Triangles that no
+    path reaches keep -1.
     """
     out = bone.copy()
     row = np.full(len(bone), -1, np.int32)
     row[triangles] = np.arange(len(triangles))
-    _follow(bone, wanted, row, neighbors, lengths, out)
+    _follow(bone, allowed, row, neighbors, lengths, out)
     return out
 
 
 @exact
-def _follow(bone: Int32, wanted: Bools, row: Int32, neighbors: Int32, lengths: Float64, out: Int32) -> None:
+def _follow(bone: Int32, allowed: Bools, row: Int32, neighbors: Int32, lengths: Float64, out: Int32) -> None:
     """Dijkstra from all bones at the same time; fills `out`."""
-    n_bones = wanted.shape[1]
-    left = np.zeros(n_bones, np.int64)  # unsettled triangles that wait for a bone
-    for u in range(wanted.shape[0]):
+    n_bones = allowed.shape[1]
+    left = np.zeros(n_bones, np.int64)  # unassigned triangles that each bone may still get
+    for u in range(allowed.shape[0]):
         for c in range(n_bones):
-            left[c] += wanted[u, c]
+            left[c] += allowed[u, c]
     done = np.zeros((bone.size, -(-n_bones // 8)), np.uint8)  # labels, as bits
     heap = [(0.0, np.int64(0), np.int64(0)) for _ in range(0)]
     for s in range(bone.size):
@@ -79,10 +80,10 @@ def _follow(bone: Int32, wanted: Bools, row: Int32, neighbors: Int32, lengths: F
         if left[b] == 0 or done[t, word] & bit:
             continue
         done[t, word] |= bit
-        if row[t] >= 0 and out[t] < 0 and wanted[row[t], b]:
+        if row[t] >= 0 and out[t] < 0 and allowed[row[t], b]:
             out[t] = b
             for c in range(n_bones):
-                left[c] -= wanted[row[t], c]
+                left[c] -= allowed[row[t], c]
         for e in range(3):
             beyond = np.int64(neighbors[t, e])
             if beyond >= 0 and bone[beyond] != b and not done[beyond, word] & bit:
@@ -90,7 +91,7 @@ def _follow(bone: Int32, wanted: Bools, row: Int32, neighbors: Int32, lengths: F
 
 
 def in_range(field: Field, triangles: Int32) -> Bools:
-    """(u,b) which bones may control the given triangles."""
+    """(u,b) whether each of the given triangles is in range of each bone."""
     out = np.zeros((len(triangles), len(field.ranges.sticks)), np.bool_)
     _in_range(field, triangles, out)
     return out
@@ -106,7 +107,7 @@ def _in_range(field: Field, triangles: Int32, out: Bools) -> None:
 
 
 def assign_components(bone: Int32, component: Int32, areas: Float64, sticks: tuple[Float64, Float64, Float64]) -> Int32:
-    """Bones with every component that has none given to the nearest one; sticks are starts, vectors and centers."""
+    """Assign components without a bone to the nearest one; `sticks`: starts and vectors of bones, and centres."""
     starts, vectors, centers = sticks
     out = bone.copy()
     for t in _split(np.flatnonzero(bone < 0), component):
@@ -117,7 +118,7 @@ def assign_components(bone: Int32, component: Int32, areas: Float64, sticks: tup
 
 
 def _split(triangles: NDArray[np.intp], component: Int32) -> list[NDArray[np.intp]]:
-    """Triangles by component."""
+    """Group triangles by component."""
     if not len(triangles):
         return []
     order = triangles[np.argsort(component[triangles], kind="stable")]
@@ -129,7 +130,7 @@ def _split(triangles: NDArray[np.intp], component: Int32) -> list[NDArray[np.int
 
 @lean
 def measure_line(field: Field, line: int, triangles: Int32, everywhere: bool, out: tuple[Float64, Float64]) -> None:
-    """Effective distance with penalty (eq. 6) and foot; left as it is out of range, unless `everywhere`."""
+    """Effective distance with penalty (eq. 6) and foot; unchanged for triangles out of range, unless `everywhere`."""
     centers, skip, ranges, tree, penalty = field
     distance, along = out
     for i in range(triangles.size):

@@ -1,27 +1,27 @@
-"""Segmentation: every triangle of a mesh gets the one bone that controls it.
+"""Segmentation of a mesh: each triangle is assigned the one bone that controls it.
 
     bone(t) = argmin over bones b with t in range of  d_eff(t, b) + n(t, b) delta          where that is < threshold
-            = argmin over bones b with t in range of  the shortest path on the mesh to what b sees     elsewhere
+            = argmin over bones b with t in range of  the shortest path to triangles visible from b    elsewhere
 
 | paper | here |
 | --- | --- |
-| range plane, effective line, d_eff | `ranges` |
+| range plane, effective line, d_eff | `effective_distance` |
 | n | `tree` |
-| d_effpen, eq. 6 | `pairs`; `Segmentation.distance` |
-| delta, threshold | `SegmentOptions`, over the diameter of the mesh |
+| d_effpen, eq. 6 | `effective_distance`; `Segmentation.distance` |
+| delta, threshold | `SegmentOptions`, relative to the diameter of the mesh |
 | free ends just outside | `extend`; `Segmentation.extended` |
 | accelerated traversal, 4.2 | `traverse`, `blocks` |
 | shortest path distance | `paths` |
 
 Based on: Yan, Hu, Martin, Yang, Shape Deformation Using a Skeleton to Drive Simplex Transformations, 2008, 4.1 and 4.2.
 
-Differs from the paper: it names neither delta nor the threshold. Here both are the diameter of the sphere about the
-area centroid that holds the mesh, which no rotation changes: a triangle is seen if its line crosses nothing. Islands
-are joined (`islands`), parts that no bone sees follow one bone as a whole (`paths`). What else differs stands in the
-files named above. The default tries all bones on blocks of triangles that lie together (`blocks`): as quick as the
-traversal of 4.2, and it cannot miss a bone. The traversal did in 4 of 100 random scenes with sprawling skeletons.
+Differs from the paper, which specifies neither delta nor the threshold. Here both are the diameter of the bounding
+sphere about the area centroid, which no rotation changes: a triangle is visible if its line crosses nothing. Islands
+are joined (`unit_mesh`), and parts visible from no bone follow one bone as a whole (`paths`). The files named above
+list the other differences. The default tries all bones on blocks of adjacent triangles (`blocks`): it is as fast as
+the traversal of 4.2 and cannot miss a bone. The traversal did in 4 of 100 random scenes with sprawling skeletons.
 
-The steps of `segment`: place, build, extend, test, follow paths, join islands, measure.
+Steps of `assign_bones`: normalise, build the tree, extend free ends, test, follow paths, join islands, measure.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ DEFAULT_OPTIONS = SegmentOptions()
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
-    """Which bone controls each triangle."""
+    """The bone of each triangle."""
 
     bone: Int32  # (t,)
-    along: Float64  # (t,) 0 … 1: foot of the effective line on the bone, from A to B as given
+    along: Float64  # (t,) 0 … 1: foot of the effective line on the bone, from A to B of the input
     distance: Float64  # (t,) effective distance with penalty, in units of the mesh
-    seen: NDArray[np.bool_]  # (t,) by a bone, not necessarily by the one it has (islands)
+    seen: NDArray[np.bool_]  # (t,) visible from a bone, not necessarily from its own (islands)
     extended: StickSkeleton  # free ends just outside the mesh
-    seconds: dict[str, float]  # tree; segmentation: triangles against bones, what 4.2 speeds up; prepare; settle
-    exceptions: tuple[str, ...]  # bones without triangles, bones in several pieces, parts that no bone sees
+    seconds: dict[str, float]  # tree; segmentation: the tests that 4.2 speeds up; prepare; settle: paths and islands
+    exceptions: tuple[str, ...]  # bones without triangles or in several pieces, parts visible from no bone
 
 
 def segment_mesh(
@@ -80,12 +80,12 @@ def segment_mesh(
     options: SegmentOptions = DEFAULT_OPTIONS,
     progress: Progress | None = None,
 ) -> Segmentation:
-    """The controlling bone of every triangle (4.1, 4.2)."""
+    """Find the controlling bone of every triangle (4.1, 4.2)."""
     points: Float64 = checked("vertices", vertices, (None, 3), np.float64)
     triangles = checked_indices("faces", faces, (None, 3), len(points))
     if not len(triangles):
         raise GeometryError("faces: a mesh to segment needs at least one triangle, got none")
-    # The first time, kernels are compiled, which takes a while and should not look like a slow segmentation.
+    # The first run compiles kernels; progress reports this separately.
     report_progress(progress, "segment" if holds_kernels("blocks") else "compiling, once", 0.0)
     found = assign_bones(points, triangles, skeleton, options)
     report_progress(progress, "segment", 1.0)
@@ -93,17 +93,17 @@ def segment_mesh(
 
 
 def assign_bones(vertices: Float64, faces: Int32, skeleton: StickSkeleton, options: SegmentOptions) -> Segmentation:
-    """The controlling bone of every triangle."""
+    """Find the controlling bone of every triangle of a checked mesh."""
     clock = [time.perf_counter()]
     mesh, tree = make_unit_mesh(vertices, faces, skeleton, options.dimension)
     field, extended = _build_field(mesh, tree, options)
     clock.append(time.perf_counter())
     bone, distance = _test(field, mesh, extended, options)
     clock.append(time.perf_counter())
-    settled, exceptions = _settle(bone, field, mesh, options)
-    along = _measure(settled, bone, distance, field, mesh)
+    assigned, exceptions = _assign_unseen(bone, field, mesh, options)
+    along = _measure(assigned, bone, distance, field, mesh)
     back = np.argsort(mesh.order)
-    exceptions = (*_describe(settled, mesh), *exceptions)
+    exceptions = (*_describe(assigned, mesh), *exceptions)
     clock.append(time.perf_counter())
     prepare, test, settle = np.diff(clock).tolist()
     seconds = {
@@ -112,12 +112,12 @@ def assign_bones(vertices: Float64, faces: Int32, skeleton: StickSkeleton, optio
         "prepare": prepare - mesh.tree_seconds,
         "settle": settle,
     }
-    out = (settled[back], along[back], mesh.size * distance[back], (bone >= 0)[back])
+    out = (assigned[back], along[back], mesh.size * distance[back], (bone >= 0)[back])
     return Segmentation(*out, mesh.bring_back(extended, skeleton), seconds, exceptions)
 
 
 def _build_field(mesh: UnitMesh, tree: SurfaceTree, options: SegmentOptions) -> tuple[Field, StickSkeleton]:
-    """What distances depend on, and the extended skeleton."""
+    """The inputs of the distances, and the extended skeleton."""
     solid = Solid.of((mesh.vertices, mesh.faces), (mesh.neighbors, mesh.component), tree, mesh.flat)
     extended = extend_free_ends(mesh.skeleton, solid)
     ranges = find_ranges(reach_over_caps(extended, solid), extended)
@@ -127,7 +127,7 @@ def _build_field(mesh: UnitMesh, tree: SurfaceTree, options: SegmentOptions) -> 
 
 
 def _test(field: Field, mesh: UnitMesh, extended: StickSkeleton, options: SegmentOptions) -> tuple[Int32, Float64]:
-    """Bone and distance with penalty of every triangle that a bone sees; -1 elsewhere (4.1 steps 2 and 3a, 4.2)."""
+    """Bone and distance with penalty of every visible triangle; bone -1 for others (4.1 steps 2 and 3a, 4.2)."""
     below = float(options.threshold)
     if options.method == "plain":
         bone, distance = np.empty(len(mesh.faces), np.int32), np.empty(len(mesh.faces))
@@ -156,8 +156,8 @@ def _seeds(field: Field, extended: StickSkeleton) -> tuple[Int32, Int32]:
     return np.concatenate(triangles), np.concatenate(bones)
 
 
-def _settle(bone: Int32, field: Field, mesh: UnitMesh, options: SegmentOptions) -> tuple[Int32, tuple[str, ...]]:
-    """Give a bone to what none sees (4.1 step 3b), and join islands."""
+def _assign_unseen(bone: Int32, field: Field, mesh: UnitMesh, options: SegmentOptions) -> tuple[Int32, tuple[str, ...]]:
+    """Assign triangles that are visible from no bone (4.1 step 3b), and join islands."""
     corners = mesh.vertices[mesh.faces]
     areas = triangle_areas(mesh.vertices, mesh.faces)
     somewhere = np.zeros(int(mesh.component.max()) + 1, bool)
@@ -166,13 +166,13 @@ def _settle(bone: Int32, field: Field, mesh: UnitMesh, options: SegmentOptions) 
     unseen = np.flatnonzero((bone < 0) & somewhere[mesh.component]).astype(np.int32)
     if len(unseen):
         lengths = edge_lengths(corners, mesh.neighbors)
-        wanted = in_range(field, unseen)
-        wanted[~wanted.any(axis=1)] = True
-        out = follow_paths(bone, wanted, unseen, mesh.neighbors, lengths)
-        unseen = unseen[out[unseen] < 0]  # in range only of bones that see nothing here
+        allowed = in_range(field, unseen)
+        allowed[~allowed.any(axis=1)] = True
+        out = follow_paths(bone, allowed, unseen, mesh.neighbors, lengths)
+        unseen = unseen[out[unseen] < 0]  # in range only of bones from which nothing here is visible
         if len(unseen):
             rest = follow_paths(
-                bone, np.ones((len(unseen), wanted.shape[1]), np.bool_), unseen, mesh.neighbors, lengths
+                bone, np.ones((len(unseen), allowed.shape[1]), np.bool_), unseen, mesh.neighbors, lengths
             )
             out[unseen] = rest[unseen]
     ends = mesh.skeleton.joints[mesh.skeleton.bones]
@@ -185,20 +185,20 @@ def _settle(bone: Int32, field: Field, mesh: UnitMesh, options: SegmentOptions) 
     return out, (note,) if hidden else ()
 
 
-def _measure(settled: Int32, bone: Int32, distance: Float64, field: Field, mesh: UnitMesh) -> Float64:
-    """Foot of every triangle on its bone as given (0 … 1); distances of those whose bone has changed, in place."""
-    along = np.empty(len(settled))
-    find_places(field, settled, along)
-    measure_pairs(field, np.flatnonzero(settled != bone), settled, along, distance)
-    sticks = field.ranges.sticks[settled]
-    starts, vectors = mesh.skeleton.joints[mesh.skeleton.bones[settled, 0]], mesh.skeleton.vectors[settled]
+def _measure(assigned: Int32, bone: Int32, distance: Float64, field: Field, mesh: UnitMesh) -> Float64:
+    """Foot of every triangle on its bone of the input (0 … 1); updates distances where the bone has changed."""
+    along = np.empty(len(assigned))
+    find_places(field, assigned, along)
+    measure_pairs(field, np.flatnonzero(assigned != bone), assigned, along, distance)
+    sticks = field.ranges.sticks[assigned]
+    starts, vectors = mesh.skeleton.joints[mesh.skeleton.bones[assigned, 0]], mesh.skeleton.vectors[assigned]
     foot = sticks[:, :3] + along[:, None] * sticks[:, 3:6] - starts
     length = np.einsum("tk,tk->t", vectors, vectors)
     return np.asarray(np.clip(np.einsum("tk,tk->t", foot, vectors) / length, 0, 1))
 
 
 def _describe(bone: Int32, mesh: UnitMesh) -> list[str]:
-    """One sentence for every bone that controls nothing or is in several pieces."""
+    """One sentence for every bone that controls no triangle or is in several pieces."""
     piece = connect_triangles(mesh.neighbors, bone)
     first = np.unique(piece, return_index=True)[1]
     pieces = np.bincount(bone[first], minlength=mesh.skeleton.n_bones)

@@ -1,10 +1,10 @@
-"""How often a straight line crosses the surface: a tree of boxes over its triangles.
+"""Count the crossings of a line segment with the surface, by a tree of boxes over its triangles.
 
 A crossing through an edge or a corner that several triangles share counts once. Triangles are projected along the
 line to the plane in which the line is the point 0. Edge functions x1 y2 - x2 y1 come out exactly opposite for the two
-triangles of an edge (so this file is compiled without fused sums), and where one is 0 the line is taken to pass an
-infinitesimal step (e, e^2) aside, as a rasteriser does with its top-left rule. A line that lies in the plane of a
-triangle, or only touches it with its first or last point, does not cross it.
+triangles of an edge (so this file is compiled without fused multiply-add), and where one is 0 the line is treated as
+if shifted by an infinitesimal step (e, e^2), like the top-left rule of a rasteriser. A line in the plane of a
+triangle, or one that only touches it with its first or last point, does not cross it.
 
 | paper | here |
 | --- | --- |
@@ -15,14 +15,14 @@ Based on: Yan, Hu, Martin, Yang, 2008, 4.1 step 2; the projection follows Woop, 
 Intersection, 2013.
 
 Differs from the paper: boxes instead of a BSP tree, which would cut triangles. In 2D the border edges are the surface:
-they are raised to walls, and the same tree serves.
+they are extruded to walls, and the same tree is used.
 
-Notes, armadillo, 86,482 triangles, one line from each to its bone, all crossings counted:
-- this tree: built in 65 ms, lines 42 ms;
-- embreex, in the same run: built in 170 ms, lines 48 ms (hit after hit, in float32); the counts are equal. It does not
-  win clearly, so it is no dependency;
-- nodes of 8 boxes in float32 with a stack: 10 … 25 % faster on short lines, no faster on long ones; not kept;
-- triangles in the order of the tree instead of the file's: 0.8 instead of 1.5 us a line, at random 2.1 us.
+Notes. Armadillo, 86,482 triangles, one line from each to its bone, all crossings counted:
+- this tree: built in 65 ms, queries take 42 ms;
+- embreex, in the same run: built in 170 ms, queries take 48 ms (one hit after the other, in float32); the counts are
+  equal. It is not clearly faster, so it is not a dependency;
+- nodes of 8 boxes in float32 with a stack: 10 … 25 % faster on short lines, no faster on long ones; not used;
+- triangles in the order of the tree: 0.8 us per line; in the order of the file 1.5 us, in random order 2.1 us.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ from osteon.core.kernels import Point, inlined, lean
 
 #: Both ends of a line: x y z x y z.
 Ends = tuple[float, float, float, float, float, float]
-#: What `aim` makes of a line.
+#: A line as prepared by `aim`.
 Line = tuple[Point, Point, float, tuple[tuple[int, int, int], Point, Point]]
 
-#: A crossing this near to an end of the line (over the size of the mesh, which is 1 here) only touches.
+#: A crossing within this distance of an end of the line (relative to the size of the mesh, 1 here) is not counted.
 TOUCH = 1e-9
-#: Boxes are this much larger than what they hold, so that rounding loses no crossing.
+#: Boxes are enlarged by this much, so that no crossing is lost by rounding.
 SLACK = 1e-12
-#: More than any surface: a walk that never stops early.
+#: A limit above any number of crossings: the traversal never stops early.
 ALL = 2**31 - 1
 
 
 class SurfaceTree(NamedTuple):
-    """A surface and its boxes, as kernels take them."""
+    """A surface and its boxes, in the form that kernels take."""
 
     bounds: Float64  # (n,6) lowest and highest corner of every box
     after: Int32  # (n,) the box that follows the subtree of each
     leaf: Int32  # (n,2) first triangle and number of triangles
-    corners: Float64  # (t,9) of its triangles in the order of the tree
-    triangle: Int32  # (t,) of the mesh that each stands for
+    corners: Float64  # (t,9) of the triangles in the order of the tree
+    triangle: Int32  # (t,) the triangle of the mesh that each corresponds to
 
 
 def build_tree(vertices: Float64, faces: Int32, flat: bool = False) -> SurfaceTree:
-    """The tree of a mesh of size about 1; `flat`: of the border of a mesh in the plane z = 0."""
+    """Build the tree of a mesh of size about 1; with `flat`, that of the border of a mesh in the plane z = 0."""
     owner = np.arange(len(faces), dtype=np.int32)
     if flat:
         vertices, faces, owner = _raise_walls(vertices, faces)
@@ -72,19 +72,19 @@ def build_tree(vertices: Float64, faces: Int32, flat: bool = False) -> SurfaceTr
 
 
 def _raise_walls(vertices: Float64, faces: Int32) -> tuple[Float64, Int32, Int32]:
-    """Border edges of a mesh in the plane z = 0 as walls across it, and the triangles that they bound."""
+    """Extrude the border edges of a mesh in the plane z = 0 to walls; also returns the triangles that they bound."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     _, where, times = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
     where = where[times == 1]
     i, j = edges[where].T
     n = len(vertices)
-    low, high = np.array([0, 0, -0.5]) + vertices, np.array([0, 0, 0.75]) + vertices  # z = 0 is not the middle
+    low, high = np.array([0, 0, -0.5]) + vertices, np.array([0, 0, 0.75]) + vertices  # z = 0 must not be halfway up
     walls = np.concatenate([np.stack([i, j, j + n], axis=1), np.stack([i, j + n, i + n], axis=1)])
     return np.concatenate([low, high]), walls.astype(np.int32), np.tile(where % len(faces), 2).astype(np.int32)
 
 
 def crossings_between(tree: SurfaceTree, start: Float64, stop: Float64) -> tuple[Float64, Int32]:
-    """Where the line crosses the surface, ascending: 0 … 1 from start to stop, and the triangles."""
+    """Ascending positions (0 … 1 from start to stop) at which the line crosses the surface, and the triangles."""
     a, b, c, d, e, f = (float(x) for x in (*start, *stop))
     ends = a, b, c, d, e, f
     found = count_crossings(tree, ends, -1, ALL)
@@ -96,7 +96,7 @@ def crossings_between(tree: SurfaceTree, start: Float64, stop: Float64) -> tuple
 
 @lean
 def count_crossings(tree: SurfaceTree, ends: Ends, skip: int, limit: int) -> int:
-    """Crossings of the line between two points (x y z x y z) with all triangles but `skip`; ends after the limit."""
+    """Count crossings of a line (x y z x y z) with all triangles except `skip`; stops once the limit is exceeded."""
     line = aim(ends)
     found = node = 0
     while node < tree.after.size and found <= limit:
@@ -110,7 +110,7 @@ def count_crossings(tree: SurfaceTree, ends: Ends, skip: int, limit: int) -> int
 
 @lean
 def _list_crossings(tree: SurfaceTree, ends: Ends, at: Float64, hit: Int32) -> None:
-    """Like `count_crossings`; stores where (0 … 1) and which triangles."""
+    """Like `count_crossings`, but stores the positions (0 … 1) and the triangles."""
     line = aim(ends)
     found = node = 0
     while node < tree.after.size:
@@ -127,10 +127,10 @@ def _list_crossings(tree: SurfaceTree, ends: Ends, at: Float64, hit: Int32) -> N
 
 @inlined
 def aim(ends: Ends) -> Line:
-    """What is needed of a line many times: start, one over its direction, what only touches, and its projection.
+    """Precompute for a line: start, reciprocal of its direction, tolerance at its ends, and its projection.
 
-    The projection is along the longest axis: the numbers of the axes, the longest last, the start in that order, how
-    far the line goes aside for every unit along the longest, and one over its way along that.
+    The projection is along the axis of the largest extent: the indices of the axes, that one last; the start in this
+    order; the slopes relative to that axis, and the reciprocal of the extent along it.
     """
     x, y, z = ends[3] - ends[0], ends[4] - ends[1], ends[5] - ends[2]
     touch = TOUCH / max(np.sqrt(x * x + y * y + z * z), TOUCH)
@@ -160,7 +160,7 @@ def _passes(bounds: Float64, node: int, line: Line) -> bool:
 
 @inlined
 def crossings_in_leaf(tree: SurfaceTree, node: int, line: Line, skip: int) -> int:
-    """Crossings of a line with the triangles of a leaf (other nodes have none), but for `skip`."""
+    """Count crossings of a line with the triangles of a leaf (inner nodes have none), except `skip`."""
     _, _, leaf, corners, triangle = tree
     found = 0
     for i in range(leaf[node, 0], leaf[node, 0] + leaf[node, 1]):
@@ -171,13 +171,13 @@ def crossings_in_leaf(tree: SurfaceTree, node: int, line: Line, skip: int) -> in
 
 @inlined
 def invert(d: float) -> float:
-    """1 / d, large instead of infinite, so that 0 times it is no NaN."""
+    """1 / d, large instead of infinite, so that its product with 0 is not NaN."""
     return 1 / d if abs(d) > 1e-30 else np.copysign(1e30, d)
 
 
 @inlined
 def _cross(corners: Float64, i: int, line: Line) -> float:
-    """Where (0 … 1) a line crosses a triangle, -1 where it does not."""
+    """Position (0 … 1) at which a line crosses a triangle; -1 if it does not."""
     _, _, touch, ((kx, ky, kz), (ox, oy, oz), (sx, sy, along)) = line
     az, bz, cz = corners[i, kz] - oz, corners[i, 3 + kz] - oz, corners[i, 6 + kz] - oz
     ax, ay = (corners[i, kx] - ox) - sx * az, (corners[i, ky] - oy) - sy * az
@@ -185,7 +185,7 @@ def _cross(corners: Float64, i: int, line: Line) -> float:
     cx, cy = (corners[i, 6 + kx] - ox) - sx * cz, (corners[i, 6 + ky] - oy) - sy * cz
     u, v, w = bx * cy - cx * by, cx * ay - ax * cy, ax * by - bx * ay
     if ((u > 0) | (v > 0) | (w > 0)) & ((u < 0) | (v < 0) | (w < 0)):
-        return -1.0  # by far the most
+        return -1.0  # by far the most frequent case
     left = _left(u, bx, by, cx, cy)
     if left != _left(v, cx, cy, ax, ay) or left != _left(w, ax, ay, bx, by):
         return -1.0
@@ -196,7 +196,7 @@ def _cross(corners: Float64, i: int, line: Line) -> float:
 
 @inlined
 def _left(edge: float, x1: float, y1: float, x2: float, y2: float) -> bool:
-    """Whether the point (e, e^2) lies left of the edge from 1 to 2, whose edge function at 0 is given."""
+    """Whether the point (e, e^2) is left of the edge from 1 to 2, whose edge function at 0 is given."""
     if edge != 0:
         return edge > 0
     return y2 < y1 or (y2 == y1 and x2 > x1)

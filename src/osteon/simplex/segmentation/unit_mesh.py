@@ -1,9 +1,9 @@
-"""A mesh and its skeleton brought to the place and size in which segmentation works.
+"""Normalise position and size of a mesh and its skeleton for segmentation, and sort its triangles.
 
-The area centroid is 0 and the sphere about it that holds the mesh has diameter 1, so that tolerances are plain numbers
-and nothing depends on units or on how far away the mesh lies. Triangles are sorted so that near ones have near numbers:
-the same work takes half the time when its data is still in the cache. Vertices in the same place count as one for
-neighbourhood: files store seams twice.
+The area centroid is 0 and the bounding sphere about it has diameter 1, so that tolerances are plain numbers and results
+do not depend on units or on the position of the mesh. Triangles are sorted so that adjacent ones have close indices:
+segmentation then takes half the time, as its data is still in the cache. Coincident vertices are merged to find
+neighbours, as files store the vertices of seams twice.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from osteon.simplex.segmentation.tree import SurfaceTree, build_tree
 
 @dataclass(frozen=True, slots=True)
 class UnitMesh:
-    """A mesh about the origin, of diameter 1, and its skeleton."""
+    """A mesh of diameter 1 about the origin, and its skeleton."""
 
     vertices: Float64  # (v,3)
     faces: Int32  # (t,3) sorted
-    order: Int32  # (t,) their numbers in the input
+    order: Int32  # (t,) their indices in the input
     neighbors: Int32  # (t,3) triangles across the edges, -1 at a border
     component: Int32  # (t,) connected part of the mesh
     skeleton: StickSkeleton
     center: Float64  # (3,) of the input
     size: float  # diameter in the input
-    flat: bool  # all in the plane z = 0
-    tree_seconds: float  # that building the tree took
+    flat: bool  # the mesh is in the plane z = 0
+    tree_seconds: float  # time to build the tree
 
     def bring_back(self, skeleton: StickSkeleton, like: StickSkeleton) -> StickSkeleton:
-        """A placed skeleton where the input was; joints that did not move come back exactly."""
+        """Map a normalised skeleton to input coordinates; joints that did not move are restored exactly."""
         moved = (skeleton.joints != self.skeleton.joints).any(axis=1, keepdims=True)
         step = (skeleton.joints - self.skeleton.joints) * self.size
         return replace(like, joints=np.where(moved, like.joints + step, like.joints))
@@ -47,11 +47,11 @@ class UnitMesh:
 def make_unit_mesh(
     vertices: Float64, faces: Int32, skeleton: StickSkeleton, dimension: Literal["auto", 2, 3]
 ) -> tuple[UnitMesh, SurfaceTree]:
-    """Bring mesh and skeleton into place, and build the tree of the surface."""
+    """Normalise mesh and skeleton, and build the tree of the surface."""
     used = np.zeros(len(vertices), bool)
     used[faces.ravel()] = True
     center, size = _sphere(vertices, faces, vertices[used])
-    if size <= 0:  # all in one place: the skeleton gives the unit
+    if size <= 0:  # all vertices coincide: use the size of the skeleton
         size = bounding_diagonal(skeleton.joints)
     flat = dimension == 2 or (dimension == "auto" and is_flat(vertices[used]) and is_flat(skeleton.joints))
     scale = np.array([1, 1, 0 if flat else 1]) / size
@@ -76,7 +76,7 @@ def make_unit_mesh(
 
 
 def _sphere(vertices: Float64, faces: Int32, used: Float64) -> tuple[Float64, float]:
-    """Area centroid of the mesh and diameter of the sphere about it that holds the used vertices."""
+    """Area centroid of the mesh, and diameter of the bounding sphere of the used vertices about it."""
     areas = triangle_areas(vertices, faces)
     weights = areas / areas.max() if areas.max() > 0 else np.ones(len(faces))
     share = np.bincount(faces.ravel(), np.repeat(weights, 3), len(vertices))
@@ -84,18 +84,18 @@ def _sphere(vertices: Float64, faces: Int32, used: Float64) -> tuple[Float64, fl
     return center, 2 * float(np.sqrt(((used - center) ** 2).sum(axis=1).max()))
 
 
-# Segments in one piece: small islands of a bone go to the segment around them.
+# Connected segments: small islands of a bone are joined to the segment around them.
 #
-# In every component of the mesh a bone keeps its largest piece (by area). Its other pieces there go to the kept piece
-# with which they share the longest border; what only borders on other islands waits for the next round. Each round
-# joins something to a kept piece, so this ends, and then every bone is in one piece in every component.
+# In every component of the mesh a bone keeps its largest connected piece (by area). Each other piece is joined to the
+# kept piece with which it shares the longest border; pieces that only border on other islands wait for the next round.
+# Each round joins at least one piece, so the iteration ends, and then every bone has one piece per component.
 #
-# Differs from Yan, Hu, Martin, Yang, 2008, who do not speak of islands: a range plane that cuts through a bulge, or a
-# line that slips through a gap, leaves triangles among those of another bone, and a pose tears at their borders.
+# Not in Yan, Hu, Martin, Yang, 2008: a range plane that cuts through a bulge, or a line that passes through a gap,
+# leaves triangles among those of another bone, and poses distort the surface strongly at their borders.
 
 
 def connect_triangles(neighbors: Int32, bone: Int32 | None = None) -> Int32:
-    """(t,) which connected piece each triangle is in; with bones, pieces of equal bone."""
+    """(t,) connected piece of each triangle; with bones, pieces of triangles with the same bone."""
     n = len(neighbors)
     t, e = np.nonzero(neighbors >= 0 if bone is None else (neighbors >= 0) & (bone[neighbors] == bone[:, None]))
     graph = csr_array((np.ones(len(t), np.int8), (t, neighbors[t, e])), shape=(n, n))
@@ -103,7 +103,7 @@ def connect_triangles(neighbors: Int32, bone: Int32 | None = None) -> Int32:
 
 
 def join_islands(bone: Int32, component: Int32, areas: Float64, neighbors: Int32, borders: Float64) -> Int32:
-    """Bones with islands joined to the segments around them; borders (t,3) are the lengths of edges."""
+    """Return the bones with islands joined to the segments around them; borders (t,3) are the lengths of edges."""
     out = bone.copy()
     while True:
         piece = connect_triangles(neighbors, out)
@@ -121,7 +121,7 @@ def join_islands(bone: Int32, component: Int32, areas: Float64, neighbors: Int32
 
 
 def _kept_pieces(piece: Int32, bone: Int32, component: Int32, areas: Float64) -> np.ndarray:
-    """(p,) whether a piece is the largest of its bone in its component; of equal ones the first is."""
+    """(p,) whether a piece is the largest of its bone in its component; the first of equal ones."""
     _, first = np.unique(piece, return_index=True)
     size = np.bincount(piece, areas)
     order = np.lexsort((np.arange(len(first)), -size, bone[first], component[first]))
@@ -134,7 +134,7 @@ def _kept_pieces(piece: Int32, bone: Int32, component: Int32, areas: Float64) ->
 
 
 def _longest_border(piece: Int32, other: Int32, length: Float64) -> tuple[Int32, Int32]:
-    """For every piece the bone with which it shares the longest border; of equal ones the lowest."""
+    """The bone with which every piece shares the longest border; the lowest index of equal ones."""
     pairs, inverse = np.unique(np.stack([piece, other], axis=1), axis=0, return_inverse=True)
     total = np.bincount(inverse.reshape(-1), length)
     order = np.lexsort((pairs[:, 1], -total, pairs[:, 0]))

@@ -161,7 +161,7 @@ def test_a_vertex_has_at_most_so_many(rig: Character) -> None:
 def test_the_paper_has_joints_alone(rig: Character) -> None:
     fit = fit_eigenskin(rig, known_poses(rig), options=EigenSkinOptions(preset="paper"))
     assert all(not basis.is_pair for basis in fit.bases)
-    assert fit.left_out == ("pose10",)
+    assert fit.omitted == ("pose10",)
     assert {function.radius for function in fit.functions} == {1.0}
     assert EigenSkinOptions(preset="paper").threshold == 0.04
 
@@ -206,15 +206,15 @@ def test_joints_that_never_move_are_told(rig: Character) -> None:
 
 
 def test_poses_of_equal_settings_are_refused(rig: Character) -> None:
-    with pytest.raises(GeometryError, match="pose 'pose2': its joints are turned as in pose 'pose0'"):
+    with pytest.raises(GeometryError, match="pose 'pose2': its joints are rotated as in pose 'pose0'"):
         fit_eigenskin(rig, known_poses(rig, [*all_poses()[:2], all_poses()[0]]))
 
 
 def test_poses_that_move_nothing_teach_nothing(rig: Character) -> None:
-    with pytest.raises(GeometryError, match="no joint turns in any of them"):
+    with pytest.raises(GeometryError, match="no joint rotates in any of them"):
         fit_eigenskin(rig, known_poses(rig, [(0.0, (0.0, 0.0, 0.0))]))
     both = [(10.0, (5.0, 0.0, 0.0))]
-    with pytest.raises(GeometryError, match="no joint turns alone"):
+    with pytest.raises(GeometryError, match="no joint rotates alone"):
         fit_eigenskin(rig, known_poses(rig, both), options=EigenSkinOptions(preset="paper"))
 
 
@@ -230,7 +230,7 @@ def test_meshes_of_other_vertices_and_nan_are_refused(rig: Character) -> None:
 
 
 def test_a_rig_without_joints_is_refused(rig: Character) -> None:
-    with pytest.raises(GeometryError, match="no bone hangs on another"):
+    with pytest.raises(GeometryError, match="no bone is a child of another"):
         fit_eigenskin(replace(rig, skeleton=None), known_poses(rig))
 
 
@@ -238,8 +238,8 @@ def test_a_rig_without_joints_is_refused(rig: Character) -> None:
     ("options", "says"),
     [
         ({"preset": "paper", "per_pair": 1}, "the paper has no pairs"),
-        ({"total": 3, "per_joint": 3}, "--total shares out"),
-        ({"max_error": 0.1, "total": 3}, "--max-error takes as many"),
+        ({"total": 3, "per_joint": 3}, "--total sets the number"),
+        ({"max_error": 0.1, "total": 3}, "--max-error finds the number"),
         ({"support": 2.0}, "support"),
         ({"basis_bits": 16}, "basis_bits"),
     ],

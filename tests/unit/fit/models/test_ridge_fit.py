@@ -1,4 +1,4 @@
-"""Both families fitted to given bones: known models found again, what the pull leads to, and what must not matter."""
+"""Both families fitted to given bones: known models recovered, effect of the strength, and invariances."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ....contract.families import animation_space
 Fit = Callable[..., RidgeFit]
 FITS = {"animation_space": fit_animation_space, "multi_weight": fit_multi_weight}
 PLACE = np.concatenate([7 * Rotation.from_euler("xyz", [0.4, -1.1, 2.6]).as_matrix(), [[3.0], [-2.0], [0.5]]], axis=1)
-LEAST = RidgeOptions(pull=1e-11, threads=1)
+LEAST = RidgeOptions(strength=1e-11, threads=1)
 
 
 def baked(frames: int, influences: int = 2, bones: int = 5) -> SkinnedModel:
@@ -102,19 +102,21 @@ def test_a_known_multi_weight_is_found_again() -> None:
 
 
 def test_an_infinite_pull_leads_to_the_skin(noisy: Case, fit: Fit) -> None:
-    found = noisy.fit(fit, RidgeOptions(pull=np.inf, threads=1))
+    found = noisy.fit(fit, RidgeOptions(strength=np.inf, threads=1))
     skin = pose_points(LinearBlend(noisy.ssd.to_skin()), noisy.rest, noisy.world)
     assert np.abs(noisy.posed(found) - skin).max() <= 2e-6
     assert found.errors == pytest.approx(noisy.ssd.errors, rel=1e-4, abs=1e-8)
 
 
 def test_a_weak_pull_is_closer_than_the_skin(noisy: Case, fit: Fit) -> None:
-    errors = [noisy.fit(fit, RidgeOptions(pull=pull, threads=1)).errors.sum() for pull in (1e-6, 1e-2, np.inf)]
+    errors = [
+        noisy.fit(fit, RidgeOptions(strength=strength, threads=1)).errors.sum() for strength in (1e-6, 1e-2, np.inf)
+    ]
     assert errors[0] < 0.5 * errors[1] < 0.5 * errors[2]
 
 
 def test_errors_are_those_of_the_deformer(noisy: Case, fit: Fit) -> None:
-    for options in (RidgeOptions(threads=1), RidgeOptions(towards="zero", pull=1e-3, threads=1)):
+    for options in (RidgeOptions(threads=1), RidgeOptions(towards="zero", strength=1e-3, threads=1)):
         found = noisy.fit(fit, options)
         posed = noisy.problem.targets.reshape(120, -1, 3).swapaxes(0, 1) * noisy.problem.posed_scale
         posed = posed + noisy.problem.frame_centers[:, None]
@@ -123,7 +125,7 @@ def test_errors_are_those_of_the_deformer(noisy: Case, fit: Fit) -> None:
 
 
 def test_bones_at_rest_leave_the_rest_pose(noisy: Case, fit: Fit) -> None:
-    found = noisy.fit(fit, RidgeOptions(pull=1e-4, threads=1))
+    found = noisy.fit(fit, RidgeOptions(strength=1e-4, threads=1))
     still = np.tile(np.eye(3, 4), (1, 5, 1, 1))
     assert np.abs(pose_points(found.deformer, noisy.rest, still) - noisy.rest).max() <= 1e-5
 
@@ -142,14 +144,14 @@ def placed(case: Case) -> Case:
 
 
 def test_how_the_scene_lies_does_not_matter(noisy: Case, fit: Fit) -> None:
-    other, options = placed(noisy), RidgeOptions(pull=1e-3, threads=1)
+    other, options = placed(noisy), RidgeOptions(strength=1e-3, threads=1)
     expected = apply(PLACE, noisy.posed(noisy.fit(fit, options)))
     diagonal = float(np.linalg.norm(np.ptp(other.rest[0], axis=0)))
     assert np.abs(other.posed(other.fit(fit, options)) - expected).max() <= 3e-6 * diagonal
 
 
 def test_world_axes_do_matter(noisy: Case) -> None:
-    other, options = placed(noisy), RidgeOptions(pull=1e-3, reference="world", threads=1)
+    other, options = placed(noisy), RidgeOptions(strength=1e-3, reference="world", threads=1)
     found = noisy.fit(fit_multi_weight, options)
     assert isinstance(found.deformer, MultiWeight)
     assert (found.deformer.reference == WORLD).all()
@@ -174,8 +176,8 @@ def without(case: Case, kept: np.ndarray) -> Case:
 )
 def test_poses_left_out_as_if_fitted_without_them(noisy: Case, fit: Fit, towards: str) -> None:
     """Brute force: fit without each group, with all bones as slots, and measure the group."""
-    pull, groups = 1e-2, np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
-    options = RidgeOptions(towards=towards, pulls=(pull,), slots=5, threads=1)
+    strength, groups = 1e-2, np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
+    options = RidgeOptions(towards=towards, strengths=(strength,), slots=5, threads=1)
     sweep = noisy.fit(fit, options, groups=groups).sweep
     assert sweep is not None
     total = 0.0
@@ -183,20 +185,20 @@ def test_poses_left_out_as_if_fitted_without_them(noisy: Case, fit: Fit, towards
         other, unseen = without(noisy, np.flatnonzero(groups != group)), groups == group
         if towards == "zero":
             other.ssd = noisy.ssd  # of the skin only the frames of Multi-Weight count then
-        found = other.fit(fit, replace(options, pull=pull))
+        found = other.fit(fit, replace(options, strength=strength))
         posed = pose_points(found.deformer, noisy.rest, noisy.world[unseen])
         scaled = (posed - noisy.problem.frame_centers[unseen, None]) / noisy.problem.posed_scale
         wanted = noisy.problem.targets.reshape(120, -1, 3).swapaxes(0, 1)[unseen]
         total += float(((scaled - wanted) ** 2).sum())
     diagonal = float(np.linalg.norm(np.ptp(noisy.problem.points[:, :3], axis=0)))
-    assert sweep.left_out[0] == pytest.approx(100 * np.sqrt(total / (120 * 9)) / diagonal, rel=1e-4)
+    assert sweep.held_out[0] == pytest.approx(100 * np.sqrt(total / (120 * 9)) / diagonal, rel=1e-4)
 
 
 def test_the_pull_with_the_least_deviation_is_taken(noisy: Case, fit: Fit) -> None:
     found = noisy.fit(fit, RidgeOptions(threads=1))
     assert found.sweep is not None
-    assert found.pull == found.sweep.best
-    assert found.sweep.left_out[found.sweep.pulls == found.pull] <= 1.001 * found.sweep.left_out.min()
+    assert found.strength == found.sweep.best
+    assert found.sweep.held_out[found.sweep.strengths == found.strength] <= 1.001 * found.sweep.held_out.min()
     assert (np.diff(found.sweep.training) >= -1e-9).all()
     assert found.sweep.training[-1] == pytest.approx(found.sweep.start_training, rel=0.1)
 
@@ -234,8 +236,8 @@ def test_folds_are_runs_of_neighbours() -> None:
         ({"towards": "rest"}, "towards"),
         ({"reference": "root"}, "reference"),
         ({"slots": 9}, "slots"),
-        ({"pull": 0.0}, "pull"),
-        ({"pulls": ()}, "pull"),
+        ({"strength": 0.0}, "strength"),
+        ({"strengths": ()}, "strength"),
     ],
 )
 def test_options_are_checked(options: dict, words: str) -> None:

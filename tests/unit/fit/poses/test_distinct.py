@@ -41,7 +41,7 @@ def test_rigid_motion_is_no_pose() -> None:
     assert distances.between(2)[6] < 1e-6
     assert distances.between(4)[7] < 1e-6
     assert distances.between(2)[[0, 4]].min() > 1e-3
-    turn = distances.turn(6, 2)
+    turn = distances.aligning_rotation(6, 2)
     centred = tube.frame(2) - tube.frame(2).mean(axis=0)
     assert_allclose(centred @ turn.T, frames[6] - frames[6].mean(axis=0), atol=1e-5)
     assert distinct_poses(distances).tolist() == [0, 1, 2, 3, 4, 5]

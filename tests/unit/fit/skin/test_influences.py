@@ -77,9 +77,11 @@ def test_a_warm_start_is_never_worse(n_bones, n_influences):
     assert np.array_equal(earlier.bones, bones)  # what was given is left as it was
 
 
-@pytest.mark.parametrize("call", ["select_influences(p, T, 4, earlier=few)", "select_influences(p, T, 4, pull=1.0)"])
+@pytest.mark.parametrize(
+    "call", ["select_influences(p, T, 4, earlier=few)", "select_influences(p, T, 4, strength=1.0)"]
+)
 def test_arguments_that_do_not_fit_are_refused_or_used(call):
-    """Earlier influences of two slots for four; a pull towards nothing. In another process: kernels trust sizes."""
+    """Earlier influences of two slots for four; a strength towards nothing. In another process: kernels trust sizes."""
     code = f"""
 import sys; sys.path.insert(0, {str(ROOT)!r})
 from osteon.core.errors import OsteonError
@@ -114,9 +116,9 @@ def test_pull_draws_weights_together():
     edges = np.concatenate([sequence.faces[:, [0, 1]], sequence.faces[:, [1, 2]]])
     free = select_influences(problem, transforms, 4)
     rough, costs = [], []
-    for pull in (0.0, 0.3, 3.0):
+    for strength in (0.0, 0.3, 3.0):
         wanted = mean @ dense(free, 6)
-        found = select_influences(problem, transforms, 4, earlier=free, pull=pull, wanted=wanted)
+        found = select_influences(problem, transforms, 4, earlier=free, strength=strength, wanted=wanted)
         weights = dense(found, 6)
         rough.append(np.abs(weights[edges[:, 0]] - weights[edges[:, 1]]).sum())
         costs.append(direct_errors(problem, transforms, found).sum())
@@ -133,14 +135,14 @@ def test_pull_minimises_error_and_distance_from_what_is_wanted():
     """With all bones allowed the optimum is unique: no other weights near it are better."""
     problem, transforms = random_problem(n_bones=4, noise=0.1)
     rng = np.random.default_rng(2)
-    wanted, pull = rng.dirichlet(np.ones(4), 60), 0.5
+    wanted, strength = rng.dirichlet(np.ones(4), 60), 0.5
 
     def objective(weights: np.ndarray) -> np.ndarray:
         bones = np.tile(np.arange(4), (60, 1))
         errors = direct_errors(problem, transforms, Influences(bones, weights, weights))
-        return errors + pull * ((weights - wanted) ** 2).sum(1)
+        return errors + strength * ((weights - wanted) ** 2).sum(1)
 
-    best = dense(select_influences(problem, transforms, 4, pull=pull, wanted=wanted), 4)
+    best = dense(select_influences(problem, transforms, 4, strength=strength, wanted=wanted), 4)
     for _ in range(50):
         other = 0.95 * best + 0.05 * rng.dirichlet(0.3 * np.ones(4), 60)
         assert (objective(other) >= objective(best) * (1 - 1e-3)).all()
@@ -149,7 +151,7 @@ def test_pull_minimises_error_and_distance_from_what_is_wanted():
 def test_an_irresistible_pull_gives_what_is_wanted():
     problem, transforms = random_problem(n_bones=4)
     wanted = np.random.default_rng(0).dirichlet(np.ones(4), 60)
-    found = select_influences(problem, transforms, 4, pull=1e9, wanted=wanted)
+    found = select_influences(problem, transforms, 4, strength=1e9, wanted=wanted)
     np.testing.assert_allclose(dense(found, 4), wanted, atol=1e-2)
 
 

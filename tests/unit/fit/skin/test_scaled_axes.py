@@ -46,15 +46,15 @@ def test_bones_that_never_stretch_keep_their_axes():
     assert np.array_equal(start, found)
 
 
-@pytest.mark.parametrize("pull", [0.0, 0.5, 20.0, 100.0])  # of moments of about 40
-def test_the_sum_never_rises(pull):
+@pytest.mark.parametrize("strength", [0.0, 0.5, 20.0, 100.0])  # of moments of about 40
+def test_the_sum_never_rises(strength):
     moments, cross, axes, _ = stretching_bone(1, 0.4)
     rng = np.random.default_rng(1)
-    cross = cross + (0.5 + 0.1 * pull) * rng.normal(size=cross.shape)
+    cross = cross + (0.5 + 0.1 * strength) * rng.normal(size=cross.shape)
     turns, scales, sums = np.broadcast_to(np.eye(3), (N_FRAMES, 3, 3)).copy(), np.ones((N_FRAMES, 3)), []
     for _ in range(12):
-        axes, turns, scales = AxisSearch().rotate_axes(cross, moments, axes, turns, scales, pull)
+        axes, turns, scales = AxisSearch().rotate_axes(cross, moments, axes, turns, scales, strength)
         linear = (turns * scales[:, None, :]) @ axes
         fit = np.einsum("fji,ik,fjk->", linear, moments, linear) - 2 * np.einsum("fji,ifj->", linear, cross)
-        sums.append(fit + pull * ((scales - 1) ** 2).sum())
+        sums.append(fit + strength * ((scales - 1) ** 2).sum())
     assert all(after <= before + 1e-9 * abs(before) for before, after in pairwise(sums))

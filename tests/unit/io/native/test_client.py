@@ -15,7 +15,7 @@ import pytest
 
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.io.load.source import Source
-from osteon.io.native.client import NativeTask, ask_native
+from osteon.io.native.client import NativeTask, query_child
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and limits of POSIX")
 
@@ -84,7 +84,7 @@ def pid_of(path: Path, seconds: float = 300.0) -> int:
 def test_values_arrays_and_frames_come_back(far: NativeTask, tmp_path: Path) -> None:
     seen: list[float] = []
     source = Source(tmp_path / "a.bin")
-    found = ask_native(far, source, {"question": "frames"}, progress=lambda event: seen.append(event.fraction))
+    found = query_child(far, source, {"question": "frames"}, progress=lambda event: seen.append(event.fraction))
     assert found.value == {"name": "\ud800"}
     np.testing.assert_array_equal(found.arrays["frames"][:, 0, 0], [0, 1, 2])
     np.testing.assert_array_equal(found.arrays["turned"], [[0, 3], [1, 4], [2, 5]])
@@ -95,9 +95,9 @@ def test_values_arrays_and_frames_come_back(far: NativeTask, tmp_path: Path) -> 
 
 def test_a_kept_child_answers_again(far: NativeTask, tmp_path: Path) -> None:
     source, pid = Source(tmp_path / "a.bin"), tmp_path / "a.pid"
-    ask_native(far, source, {"question": "frames"}, keep=True)
+    query_child(far, source, {"question": "frames"}, keep=True)
     first = pid_of(pid)
-    ask_native(far, source, {"question": "frames"})
+    query_child(far, source, {"question": "frames"})
     assert pid_of(pid) == first
     assert is_gone(first)
 
@@ -117,19 +117,19 @@ def test_whatever_happens_there_is_one_line_here(
     far: NativeTask, tmp_path: Path, refused, question, kind, said
 ) -> None:
     with refused(kind, "a.bin", said):
-        ask_native(far, Source(tmp_path / "a.bin"), {"question": question})
+        query_child(far, Source(tmp_path / "a.bin"), {"question": question})
     assert is_gone(pid_of(tmp_path / "a.pid"))
 
 
 def test_a_fault_of_ours_is_no_fault_of_the_file(far: NativeTask, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="TypeError"):
-        ask_native(far, Source(tmp_path / "a.bin"), {"question": "bug"})
+        query_child(far, Source(tmp_path / "a.bin"), {"question": "bug"})
 
 
 def test_a_reader_that_is_not_there(tmp_path: Path, refused) -> None:
     (tmp_path / "a.bin").write_bytes(b"data")
     with refused(FileFormatError, "a.bin", "did not start"):
-        ask_native(NativeTask("BIN", "no_such_module"), Source(tmp_path / "a.bin"), {"question": "x"})
+        query_child(NativeTask("BIN", "no_such_module"), Source(tmp_path / "a.bin"), {"question": "x"})
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -138,10 +138,10 @@ def test_no_child_outlives_who_asked(far: NativeTask, tmp_path: Path, number: in
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'modules')!r})\n"
         "from pathlib import Path\n"
-        "from osteon.io.native.client import NativeTask, ask_native\n"
+        "from osteon.io.native.client import NativeTask, query_child\n"
         "from osteon.io.load.source import Source\n"
         "task = NativeTask('BIN', 'some_child', silence=90.0)\n"
-        f"ask_native(task, Source(Path({str(tmp_path / 'a.bin')!r})), {{'question': 'hang'}})\n"
+        f"query_child(task, Source(Path({str(tmp_path / 'a.bin')!r})), {{'question': 'hang'}})\n"
     )
     asking = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -162,5 +162,5 @@ def test_no_child_outlives_who_asked(far: NativeTask, tmp_path: Path, number: in
 def test_no_folder_is_used(far: NativeTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    ask_native(far, Source(tmp_path / "a.bin"), {"question": "frames"})
+    query_child(far, Source(tmp_path / "a.bin"), {"question": "frames"})
     assert list((tmp_path / "temporary").iterdir()) == []

@@ -128,11 +128,11 @@ class TestDegenerate:
             level(still((SQUARE[0], [])), 1)
 
     def test_no_triangle_with_three_corners(self):
-        with pytest.raises(GeometryError, match="no triangle has three corners apart"):
+        with pytest.raises(GeometryError, match="no triangle has three distinct corners"):
             level(still((SQUARE[0], [[0, 0, 1], [2, 2, 2]])), 1)
 
     def test_all_in_one_place(self):
-        with pytest.raises(GeometryError, match="lie in one place"):
+        with pytest.raises(GeometryError, match="all vertices coincide"):
             level(still(([[1.0, 2, 3]] * 3, [[0, 1, 2]] * 2)), 1)
 
     def test_slivers_between_others(self):

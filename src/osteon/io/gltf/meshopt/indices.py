@@ -1,6 +1,6 @@
 """The codecs for indices: modes TRIANGLES and INDICES.
 
-TRIANGLES has one byte per triangle, which says how it is connected to the last 16 edges and vertices, and numbers for
+TRIANGLES has one byte per triangle, which encodes its connection to the last 16 edges and vertices, and numbers for
 vertices that are not among these. INDICES has one number per index: its difference from one of two earlier indices.
 
 Encoded triangles keep their order, but each may begin at another corner: it is shifted so that it starts with one of
@@ -274,7 +274,7 @@ def _write_triangles(corners: NDArray[np.uint32], table: IntArray, counts: IntAr
 
 @kernel_as_met
 def _recent_edge(triangle: NDArray[np.uint32], state: IntArray, edges: IntArray) -> tuple[int, int]:
-    """How many edges ago (14 at most) an edge of the triangle was pushed, or -1, and the corner where it begins."""
+    """The age of an edge of the triangle in the last edges (14 at most), or -1, and the corner where it begins."""
     for ago in range(15):
         row = (state[EDGES] - 1 - ago) & 15
         for k in range(3):

@@ -45,7 +45,7 @@ class MatchedClips:
 
 
 def match_clips(clips: ClipFile, character: Character, options: ClipOptions) -> MatchedClips:
-    """The clips with the character's nodes in place of their own; refused if the character lacks too many joints."""
+    """The clips with their nodes replaced by those of the character; refused if the character lacks too many joints."""
     document, scene, path = character.document, character.scene, clips.document.source.path
     joints = joints_of(scene)
     node_of = _matched(clips.names, names_of(document, joints))

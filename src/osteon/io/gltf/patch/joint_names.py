@@ -1,8 +1,8 @@
-"""Which joint of one file is which of another, by name.
+"""Matches the joints of two files by name.
 
 Programs decorate names: a namespace (`mixamorig:Hips`, `Armature|Hips`), or that namespace without its colon where a
-name must do without one. A name is matched as it is; what is left over, without its namespace; then also without case,
-spaces, points and dashes. A match counts only if no other joint of either file would have the same name so.
+name must not have one. Names are matched as they are; the unmatched ones without their namespace; the rest of them
+also without case, spaces, points and dashes. A match counts only if it is unique in both files.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def _letters(name: str) -> str:
     return re.sub(r"[\s._-]+", "", _without_namespace(name)).casefold()
 
 
-#: From the strictest to the most forgiving.
+#: From the strictest to the most tolerant.
 _READINGS: tuple[Callable[[str], str], ...] = (_as_it_is, _without_namespace, _letters)
 
 
 def match_joints(names: Sequence[str], wanted: Sequence[str]) -> dict[int, int]:
-    """For each of `names` that has one, the number of the joint of `wanted` that it means; empty names mean none."""
+    """For each of `names` that has one, the number of the matching joint of `wanted`; empty names match none."""
     found: dict[int, int] = {}
     for reading in _READINGS:
         ours, theirs = [reading(name) for name in names], [reading(name) for name in wanted]

@@ -1,7 +1,7 @@
 """New weights, normals and morph targets for the meshes of an existing document, vertex for vertex of its primitives.
 
 Every other attribute stays: nothing is split, merged or reordered. A primitive that Draco compressed is decompressed
-first, because its stream holds the old weights. A mesh that several nodes show, each with weights of its own, is copied
+first, because its stream holds the old weights. A mesh that several nodes show, each with its own weights, is copied
 for all but the first; copies come last.
 
 The character's own NORMAL stays unless the fit found others. A vertex of the file has one normal; the model may share

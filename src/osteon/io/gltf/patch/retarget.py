@@ -141,7 +141,8 @@ def compare_bodies(
         local = _plain(wanted * one.unit(ours) / other.unit(theirs))
         if local != 1 and ours in firsts:
             factors[ours] = local
-    rotations = {top: turn for top in tops if (turn := _root_rotation(one, other, top, node_of[top])) is not None}
+    found = {top: _root_rotation(one, other, top, node_of[top]) for top in tops}
+    rotations = {top: rotation for top, rotation in found.items() if rotation is not None}
     ratio = BodyRatio(typical, next(iter(roots.values()), typical), bool(factors) and not keep_translations)
     scales = _scale_factors(one, other, node_of)
     return Retarget(node_of, {} if keep_translations else factors, scales, rotations, ratio)
@@ -190,12 +191,13 @@ def _scale_factors(one: _Body, other: _Body, node_of: Mapping[int, int]) -> dict
 
 def _root_rotation(one: _Body, other: _Body, top: int, node: int) -> Float64 | None:
     """The rotation between the parent spaces of a topmost joint, if the rest poses agree better with it."""
-    turn = nearest_rotation(other.parent_world(node)[:3, :3]).T @ nearest_rotation(one.parent_world(top)[:3, :3])
+    rotation = nearest_rotation(other.parent_world(node)[:3, :3]).T @ nearest_rotation(one.parent_world(top)[:3, :3])
     ours = matrices_from_quaternions(unit_quaternions(one.tree.placements.node(top).rotation))
     theirs = matrices_from_quaternions(unit_quaternions(other.tree.placements.node(node).rotation))
-    if _angle(turn) <= NO_ROTATION or _angle(ours.T @ theirs) <= _angle((turn @ ours).T @ theirs) + NO_ROTATION:
+    before, after = _angle(ours.T @ theirs), _angle((rotation @ ours).T @ theirs)
+    if _angle(rotation) <= NO_ROTATION or before <= after + NO_ROTATION:
         return None
-    return np.asarray(quaternions_from_matrices(turn))
+    return np.asarray(quaternions_from_matrices(rotation))
 
 
 def _angle(rotation: Float64) -> float:

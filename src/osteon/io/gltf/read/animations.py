@@ -113,7 +113,7 @@ class ScenePose:
 
 
 def plan_clips(document: Document, scene: GltfScene, options: LoadOptions) -> list[SampledClip]:
-    """A clip for each wanted animation; one of one frame, 'still', if the file has none."""
+    """A clip for each requested animation; one of one frame, 'still', if the file has none."""
     animations = read_animations(document, scene.target_counts())
     metadata = read_metadata(document)
     if metadata is not None and options.fps == "file":
@@ -168,7 +168,7 @@ def _sample_times(animation: Animation, options: LoadOptions, document: Document
 
 
 def _snapped(moments: Float64, keys: Float64, tolerance: float) -> Float64:
-    """Snap times to keys within the tolerance: a step must not come a frame late because of rounding."""
+    """Snap times to keys within the tolerance: rounding must not delay a step by a frame."""
     after = np.searchsorted(keys, moments).clip(1, max(1, len(keys) - 1))
     near = keys[np.stack([after - 1, np.minimum(after, len(keys) - 1)])]
     nearest = np.where(np.abs(near[0] - moments) <= np.abs(near[1] - moments), near[0], near[1])

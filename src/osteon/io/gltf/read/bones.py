@@ -233,7 +233,7 @@ def gather_skeleton(document: Document, scene: GltfScene, bones: Bones) -> Skele
     if any(instance.skin is None for instance in scene.instances):
         return None
     if np.linalg.cond(bones.node_from_rest[:, :3, :3]).max() > WORST_CONDITION:
-        return None  # a singular bind matrix gives no rest placement
+        return None  # a singular bind matrix has no inverse, so there is no rest placement
     parents = parents_of_joints(scene, bones.nodes)
     world_from_joint = as_float32(invert(bones.node_from_rest[:, :3]))
     return Skeleton(bones.names(document), np.array(parents, np.int32), world_from_joint)

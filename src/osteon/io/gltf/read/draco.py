@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.accessors import read_view
 from osteon.io.gltf.read.document import Document
-from osteon.io.native.client import NativeTask, ask_native
+from osteon.io.native.client import NativeTask, query_child
 
 DRACO = "KHR_draco_mesh_compression"
 
@@ -57,7 +57,7 @@ def _decode_all(document: Document) -> dict[int, object]:
     if not streams:
         return {}
     request = {"streams": [base64.b64encode(stream).decode() for stream in streams.values()]}
-    found = ask_native(DRACO_TASK, document.source, request).arrays
+    found = query_child(DRACO_TASK, document.source, request).arrays
     document.claim_unpacked(sum(values.nbytes for values in found.values()), "its decompressed Draco data")
     arrays: dict[int, dict[str, NDArray[Any]]] = defaultdict(dict)
     for key, values in found.items():

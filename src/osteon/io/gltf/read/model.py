@@ -7,7 +7,7 @@ the model it was made from.
 
 As a sequence, every animation of the file becomes a clip of one mesh, sampled at a frame rate.
 
-A coarse mesh of a level is read as the model is: the scene of its node alone, with metadata of its own in place of the
+A coarse mesh of a level is read like a model: the scene of its node alone, with its own metadata in place of the
 model's.
 """
 

@@ -1,7 +1,7 @@
 """The mesh instances of a scene, and the positions of their vertices at a given time.
 
-Vertices are in world space: morphed, then either skinned (the node of a skinned mesh does not transform it, as the glTF
-specification says) or transformed by their node. A mesh that a node shows many times (EXT_mesh_gpu_instancing) becomes
+Vertices are in world space: morphed, then either skinned (by the glTF specification the node of a skinned mesh does not
+transform it) or transformed by their node. A mesh that a node shows many times (EXT_mesh_gpu_instancing) becomes
 one geometry per instance.
 """
 

@@ -13,8 +13,8 @@ hierarchy of the skeleton, except for children of joints that flatten.
 Every node that moves is a joint of the skin, because importers discard the motion of others; parents come before their
 children. Vertices follow the lower of two nodes.
 
-Node names are unique, and different from those of clips and corrections, because importers look things up by name: a
-track that names its node, an action that is named like its object, a joint that is named twice. The model's own names
+Node names are unique, and different from those of clips and corrections, because importers identify objects by name:
+the node of a track, the object of an action, a joint. The model's own names
 are in the file's extras, where they differ.
 """
 

@@ -98,7 +98,7 @@ def _round(keyed: KeyedModel) -> KeyedModel | None:
     if not len(at):
         return None
     middle = np.where(strays[at, :, None, None], straight[at], natural[at])
-    # Where a joint with children changes its path, all others need a key to keep theirs.
+    # If the path of a joint with children changes, all other joints need a key to keep theirs.
     has_key = strays[at] if max(joints.parents) < 0 else np.ones((len(at), model.n_bones), bool)
     return _inserted(keyed, steps[at] + 1, middle, has_key)
 

@@ -200,7 +200,7 @@ class _FileMesh:
         return [NodeTrack(node, "weights", weights, morph_range.rest, None, "weights", 0.0, packing=packing)]
 
     def extras(self, buffer: BufferWriter) -> JsonObject:
-        """What stock glTF cannot represent of a mesh; the head of this file lists it."""
+        """Metadata of a mesh that stock glTF cannot represent, listed at the head of this file."""
         layout, packed, asset = self.layout, self.packed, self.model.asset
         found: JsonObject = {"influences": self.model.skin.n_influences}
         if not np.array_equal(layout.vertices, np.arange(self.model.n_vertices)):
@@ -278,7 +278,7 @@ def _skin(skin: SkinJoints, packed: PackedMesh, buffer: BufferWriter) -> JsonObj
 
 
 def _extras(model: SkinnedModel, buffer: BufferWriter) -> JsonObject:
-    """What stock glTF cannot represent of a model besides its mesh; the head of this file lists it."""
+    """Metadata of a model, besides those of its mesh, that stock glTF cannot represent."""
     found: JsonObject = {
         "version": 1,
         "name": model.name,

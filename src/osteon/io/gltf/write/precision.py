@@ -1,4 +1,4 @@
-"""How fine the numbers of a smaller file must be: no vertex moves farther than allowed in any frame.
+"""The precision of numbers in a smaller file: no vertex moves farther than allowed in any frame.
 
 For `--compress`, every kind of number has a share of the allowance, more for what there is most of, and gets as few
 bits as keep all vertices within it. That is tried, by posing the model with only these numbers rounded: half a step
@@ -164,7 +164,7 @@ def _exponential(trial: Trial, name: TrackKind, allowed: float, last: Packing | 
 
 
 def _more_bits(moved: float, allowed: float) -> int:
-    """How many more bits are needed at least; half a step moves vertices about half as far."""
+    """A lower bound for the number of further bits; half a step moves vertices about half as far."""
     return max(1, int(np.log2(moved / allowed))) if np.isfinite(moved) and allowed > 0 else 4
 
 

@@ -1,8 +1,8 @@
 """Key reduction with a guaranteed bound: in no frame does a vertex move farther than allowed.
 
-Between two keys a channel is linear, so a key can be dropped where it is near the line through its neighbours. What
-counts is not the channel but the vertices. Joint i takes a point y of its own space to its parent's space by L_i; with
-reduced keys by M_i. For a point that follows the chain of joints 0 … j
+Between two keys a channel is linear, so a key can be dropped where it is near the line through its neighbours. The
+bound is on the vertices, not on the channel. L_i takes a point y from the space of joint i to that of its parent; with
+reduced keys it is M_i. For a point that follows the chain of joints 0 … j
 
     M_0 … M_j y - L_0 … L_j y = sum over i of  M_0 … M_{i-1} (M_i - L_i) y_i,    y_i = L_{i+1} … L_j y
 
@@ -12,8 +12,8 @@ carries in any frame, corrections included. A vertex with several joints is betw
 it, and no farther off. Corrections have their own part: |sum_k w_k T_k U dq| <= (sum_k w_k |T_k|) |U dq|.
 
 Between keys glTF interpolates rotations along the arc (slerp). Blender interpolates quaternions linearly and normalises
-(nlerp), which gives other angles between the two. The reduced keys must satisfy the bound with both, and the two must
-stay together: rotations keep a key every ten degrees or so.
+(nlerp), which results in other angles between two keys. The reduced keys must satisfy the bound with both, and the
+two must not differ by more: rotations keep a key about every ten degrees.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class MovingJoint:
         return NodeTracks(fields[0], fields[1], fields[2], fields[3], tracks.needs_child)
 
     def distances(self) -> Float64:
-        """(f,) largest error of a corner, or distance between slerp and nlerp in units of its own allowance."""
+        """(f,) largest error of a corner, or distance between slerp and nlerp, in units of its allowance."""
         place = self.place
         posed = np.stack([apply(join_transforms(tracks)[:, 0], place.corners) for tracks in self.interpolated])
         linear = np.swapaxes(place.parent, -1, -2)

@@ -44,7 +44,7 @@ BLOCK_VERTICES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How each kind of number is rounded; None: not rounded."""
+    """The rounding of each kind of number; None: not rounded."""
 
     step: float | None = None  # of positions and morph targets, in the model's units
     weights: int | None = None  # bits

@@ -11,7 +11,7 @@ import numpy as np
 from osteon.core.arrays import Float32, Int32
 from osteon.core.mesh import Image, Material, TextureRole
 from osteon.io.load.source import Source, inside
-from osteon.io.meshes.mesh import IntArray, MeshPart, Polygons, turned_corners
+from osteon.io.meshes.mesh import IntArray, MeshPart, Polygons, reversed_corners
 from osteon.io.meshes.mtl import picture_mime
 
 ROLES: dict[str, TextureRole] = {
@@ -36,7 +36,7 @@ def read_part(pxr: Any, mesh: Any, n_vertices: int, mirrored: bool, source: Sour
     Polygons(sizes, corners).checked(source, n_vertices)
     _check_topology(mesh, source)
     left = mesh.GetOrientationAttr().Get() == pxr.UsdGeom.Tokens.leftHanded
-    order = turned_corners(sizes) if left != mirrored else np.arange(len(corners))
+    order = reversed_corners(sizes) if left != mirrored else np.arange(len(corners))
     materials, numbers = _materials(pxr, mesh, len(sizes), source)
     return MeshPart(
         mesh.GetPrim().GetName(),
