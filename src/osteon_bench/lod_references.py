@@ -83,7 +83,7 @@ def _set_error(problem: MergeProblem, active: frozenset[int]) -> float:
             offsets, costs = state.trials(np.full(len(parents), b), parents)
             best = int(costs.argmin())
             if state.leaders[b] == b or costs[best] < state.prices(np.array([b]))[0]:
-                state.lead(b, int(parents[best]), offsets[best])
+                state.follow(b, int(parents[best]), offsets[best])
     return max(state.error, 0.0)
 
 

@@ -70,12 +70,12 @@ def test_too_many_triangles_are_asked_for_twice(person: Person) -> None:
     able = 20_000_000 // triangles
     assert able < 10_000
     panel = shows(person, 10_000)
-    assert "may hold up the browser" in panel.inner_text()
+    assert "may block the browser" in panel.inner_text()
     assert person.page.evaluate("() => window.osteon.engine.instances.length") == able
     assert not person.page.evaluate("() => window.osteon.engine.group.hasShadows")
     # A person who insists gets them; here that would only cost time, so nothing is drawn.
     person.page.evaluate("() => { window.osteon.engine.drawNow = () => false; }")
     panel.get_by_role("button", name="Draw all of them").click()
     person.waits_for("window.osteon.engine.instances.length === 10000")
-    assert "may hold up" not in panel.inner_text()
+    assert "may block" not in panel.inner_text()
     person.page.evaluate("() => window.osteon.store.set({ crowd: false })")

@@ -176,7 +176,7 @@ def test_a_fit_is_cancelled(person: Person, server: Served, tmp_path: Path) -> N
 
 def test_a_server_that_ended_is_told_in_words(person: Person, server: Served) -> None:
     server.server.stop()
-    person.hears("alert", "The server does not answer")
+    person.hears("alert", "The server does not respond")
     forgive_refusals(person)
 
 

@@ -80,10 +80,10 @@ def test_a_dropped_still_mesh_opens_pose_and_no_timeline(chromium: Any, files: A
     assert_still(person)
     assert panel_of(person).get_by_role("button", name="Pose by lines and pins").is_visible()
     for panel, words in (
-        ("Fit", "stands still, so there is no motion to skin"),
-        ("Compare", "stands still"),
-        ("Bones", "stands still"),
-        ("Corrections", "stands still"),
+        ("Fit", "This is a single mesh, so there is no motion to skin"),
+        ("Compare", "This is a single mesh"),
+        ("Bones", "no motion to fit them to"),
+        ("Corrections", "this is a single mesh"),
     ):
         assert words in person.opens(panel).inner_text()
     assert person.page.get_by_role("button", name="Skin it").count() == 0

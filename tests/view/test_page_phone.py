@@ -57,10 +57,10 @@ def test_a_panel_takes_a_third_and_can_be_drawn_down_and_up(person: Person) -> N
     assert height(person, "#stage") > 100
     person.keeps_picture("12-drawn-up")
     assert_layout(person)
-    grip = person.page.get_by_role("button", name="Draw Bones down")
+    grip = person.page.get_by_role("button", name="Collapse Bones")
     grip.click()
     assert height(person, "#stage") >= 2 * window / 3
-    person.page.get_by_role("button", name="Draw Bones up").click()
+    person.page.get_by_role("button", name="Expand Bones").click()
     assert 150 < height(person, "#panels") < 300
     grip.focus()
     grip.press("ArrowUp")

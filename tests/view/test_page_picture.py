@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from osteon.core.animation import BoneTrack
 from osteon.core.character import Skin
+from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model
@@ -238,8 +240,9 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     skin = Skin(bones, np.ones(bones.shape, np.float32))
     file = tmp_path_factory.mktemp("crowded") / "crowded.npz"
     save_model(
-        model.with_character(deformer=LinearBlend(skin)).with_animation(
-            track=BoneTrack(transforms, model.track.bone_type, names)
+        SkinnedModel(
+            replace(model.character, deformer=LinearBlend(skin)),
+            replace(model.animation, track=BoneTrack(transforms, model.track.bone_type, names)),
         ),
         file,
     )

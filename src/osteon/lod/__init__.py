@@ -1,12 +1,11 @@
-"""Levels of detail: as many bones and blends as the time for a frame allows.
+"""Levels of detail: the numbers of bones and blends that the frame time allows.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning for Character Animation, 2007.
 
-The result is a set of frozen types, which files, page and report read. All of them number bones as the `SkinnedModel`
-does.
+The result is a set of frozen types, used by files, page and report. Their bone indices are those of the `SkinnedModel`.
 
     ProgressiveSkin          all levels of bones and blends of a character       progressive_skin.py
-    ├── orders, one per clip BoneOrder: which bone is next, what it follows until then   bone_order.py
+    ├── orders, one per clip BoneOrder: the order of bones, and the parent of each       bone_order.py
     ├── all_clips            BoneOrder: one that serves all clips, for blends between clips
     ├── blends               BlendOrder: the skin with its slots sorted
     ├── curves, one per clip LevelCurve: the level 0 … 1 as bones and blends

@@ -5,8 +5,8 @@ offset. With a bind pose D of the leaders a vertex of the level is
 
     x_v = blend_b( w_vb, T_l D_l^-1 . D_l O_b ) [p_v; 1]
 
-If all D_l O_b moved p_v to one place, it could rest there and depend on leaders alone. They nearly do if D is a pose in
-which the surface is intact; the residual is minimised over all frames:
+If all D_l O_b moved p_v to one position, that could be its rest position, which depends on leaders only. This nearly
+holds if D is a pose in which the surface is intact; the residual is minimised over all frames:
 
     minimise over p'    sum_f || A_v^f [p' + d'^f; 1] - x_v^f ||^2 + small || p' - p'_0 ||^2
 
@@ -25,7 +25,7 @@ Differs from the paper: it changes the mesh alone; here the bind matrices change
 Notes. Root mean square distance from the source in % of the diagonal, of the level and of what is baked by the model's
 bind pose and by that of a frame, each fitted. CesiumMan, 14 of 19 bones: .141, .144, .188; 5 bones .898, .920, .898.
 FpsArms, 24 of 48: .032, .065, .039; 12 bones .130, .161, .133. Without the fit: .148 and .238, .923 and .928; .311 and
-.040, .318 and .133. Fitted to the source instead of the level, parts that turn about an axis shrink towards it.
+.040, .318 and .133. Fitted to the source instead of the level, parts that rotate about an axis shrink towards it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _Level:
     def of(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin) -> _Level:
         count = int(order.active_counts[bones])
         leaders, offsets = order.leaders(count)
-        if count == order.n_ordered:  # duplicate joints lead too: all joints are kept
+        if count == order.n_ordered:  # duplicate joints are their own leaders too: all joints are kept
             leaders, offsets = np.arange(model.n_bones, dtype=np.int32), identity(model.n_bones)
         fallback = model.character.fallback
         used = np.unique(np.concatenate([_used(skin), *([] if fallback is None else [_used(fallback)])]))
@@ -91,7 +91,7 @@ class _Level:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every used bone leads."""
+        """Whether every used bone is its own leader."""
         used = _used(self.deformer.bone_weights())
         return bool((self.leaders[used] == used).all())
 
@@ -111,9 +111,9 @@ class _Level:
         """Frames, and (v,3) the vertices of the level there."""
         for f in self.frames.tolist():
             transforms = self.model.animation.transforms[f].astype(np.float64)
-            above = np.where(self.follows_nothing, identity(), transforms[np.maximum(self.leaders, 0)])
+            leaders = np.where(self.follows_nothing, identity(), transforms[np.maximum(self.leaders, 0)])
             points = displaced_rest(self.model, f, f + 1)
-            yield f, pose_points(self.deformer, points, compose(above, self.offsets)[None])[0].astype(np.float64)
+            yield f, pose_points(self.deformer, points, compose(leaders, self.offsets)[None])[0].astype(np.float64)
 
     def bind_poses(self) -> list[Float64]:
         """(b,3,4) candidate bind poses of the leaders."""
@@ -134,8 +134,8 @@ class _Level:
 
     def _bind_from_rest(self, pose: Float64) -> Float64:
         """(b,3,4) D O of every bone."""
-        above = np.where(self.follows_nothing, invert(self.still), pose[np.maximum(self.leaders, 0)])
-        return compose(above, self.offsets)
+        leaders = np.where(self.follows_nothing, invert(self.still), pose[np.maximum(self.leaders, 0)])
+        return compose(leaders, self.offsets)
 
     def fitted(self, pose: Float64) -> SkinnedModel:
         """The level on leaders in a bind pose, its rest pose fitted in all frames."""
@@ -143,10 +143,10 @@ class _Level:
         rest = np.einsum("vij,vj->vi", blended[..., :3], self.model.rest.astype(np.float64)) + blended[..., 3]
         start = self.built(pose, rest)
         normal, right = np.zeros((len(rest), 3, 3)), np.zeros((len(rest), 3))
-        for f, wanted in self.positions():
+        for f, target in self.positions():
             blends = blends_of(start.deformer, start.animation.transforms[f].astype(np.float64))
             linear, shift = blends[..., :3], displaced_rest(start, f, f + 1)[0] - start.rest
-            left = wanted - blends[..., 3] - np.einsum("vij,vj->vi", linear, shift)
+            left = target - blends[..., 3] - np.einsum("vij,vj->vi", linear, shift)
             normal += np.swapaxes(linear, 1, 2) @ linear
             right += np.einsum("vji,vj->vi", linear, left)
         held = HELD * np.trace(normal, axis1=1, axis2=2)[:, None] / 3 + 1e-300
@@ -155,7 +155,7 @@ class _Level:
 
     def built(self, pose: Float64, rest: Float64) -> SkinnedModel:
         """The level on leaders in a bind pose, with rest pose (v,3)."""
-        place = np.full(self.model.n_bones + 1, len(self.active))  # the last: nothing
+        place = np.full(self.model.n_bones + 1, len(self.active))  # the last: bones that follow nothing
         place[self.active] = np.arange(len(self.active))
         character, own = self.model.character, self.deformer.bone_weights()
         skin = _on_leaders(own, place[self.leaders])
@@ -196,14 +196,14 @@ class _Level:
         if not found:
             return (), None
         linear = blends_of(self.deformer, bind_from_rest)[..., :3]
-        turn = linear / np.cbrt(np.maximum(np.abs(np.linalg.det(linear)), 1e-300))[:, None, None]
+        unscaled = linear / np.cbrt(np.maximum(np.abs(np.linalg.det(linear)), 1e-300))[:, None, None]
         stored = baked_model(self.model).corrections
         assert stored is not None  # of these displacements
         basis = np.einsum("vij,rvj->rvi", linear, stored.basis).astype(np.float32)
         normals = None
         if stored.normal_basis is not None:
-            turn = turn[self.model.mesh.vertex_of_normal]
-            normals = np.einsum("nij,rnj->rni", turn, stored.normal_basis).astype(np.float32)
+            unscaled = unscaled[self.model.mesh.vertex_of_normal]
+            normals = np.einsum("nij,rnj->rni", unscaled, stored.normal_basis).astype(np.float32)
         return (StoredDisplacement(basis, normals),), stored.coefficients
 
     def _skeleton(self, pose: Float64, names: tuple[str, ...]) -> Skeleton | None:
@@ -214,10 +214,10 @@ class _Level:
         place = {int(b): i for i, b in enumerate(self.active)}
         parents = np.full(len(names), -1, np.int32)
         for i, b in enumerate(self.active):
-            above = int(rig.parents[b])
-            while above >= 0 and above not in place:
-                above = int(rig.parents[above])
-            parents[i] = place.get(above, -1)
+            ancestor = int(rig.parents[b])
+            while ancestor >= 0 and ancestor not in place:
+                ancestor = int(rig.parents[ancestor])
+            parents[i] = place.get(ancestor, -1)
         world = identity(len(names))
         world[: len(self.active)] = compose(pose[self.active], rig.world_from_joint[self.active].astype(np.float64))
         kept = tuple(rig.names[b] for b in self.active)
@@ -226,9 +226,9 @@ class _Level:
     def distance(self, baked: SkinnedModel) -> float:
         """Sum of squared distances between the level and its baked model."""
         total = 0.0
-        for f, wanted in self.positions():
-            shown = pose_points(baked.deformer, displaced_rest(baked, f, f + 1), baked.animation.transforms[f : f + 1])
-            total += float(((shown[0] - wanted) ** 2).sum())
+        for f, target in self.positions():
+            posed = pose_points(baked.deformer, displaced_rest(baked, f, f + 1), baked.animation.transforms[f : f + 1])
+            total += float(((posed[0] - target) ** 2).sum())
         return total
 
 
@@ -238,7 +238,7 @@ def _used(skin: Skin) -> Int32:
 
 
 def _on_leaders(skin: Skin, place: Int64) -> Skin:
-    """The skin of bones at their places; slots of one place are one, the largest comes first, and empty ones go."""
+    """Map bones of a skin by `place`: merges slots of the same bone, the largest first, and drops empty ones."""
     bones, weights = place[skin.bones].astype(np.int32), skin.weights.astype(np.float64)
     for later in range(1, bones.shape[1]):
         for first in range(later):
@@ -253,5 +253,5 @@ def _on_leaders(skin: Skin, place: Int64) -> Skin:
 
 
 def _free(name: str, taken: tuple[str, ...]) -> str:
-    """The name, with _ added while it is taken."""
+    """The name, with _ appended until it is unique."""
     return name if name not in taken else _free(f"{name}_", taken)

@@ -15,8 +15,8 @@ Posing at a level: bones are exact where active and follow elsewhere; between tw
 
     U_b = T_b,   U_b = U_parent O_b,   and for a bone that fades in by u:   U_b = (1 - u) U_parent O_b + u T_b
 
-Matrices are interpolated linearly, so a vertex of a linear blend skin moves evenly on a straight line, the error
-between two counts is never above the larger of both, and bones that follow a fading bone move with it. A dual
+Matrices are interpolated linearly, so a vertex of a linear blend skin moves at constant speed on a straight line, the
+error between two counts never exceeds the larger of both, and bones that follow a fading bone move with it. A dual
 quaternion skin blends screws, so there the two screws are blended, which stays rigid.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.1.2.
@@ -67,10 +67,10 @@ class BoneChain(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BoneOrder:
-    """Which bone is activated next, and what every bone follows until then."""
+    """The order in which bones are activated, and the parent that each follows before."""
 
     order: Int32  # (n,) bones by importance; the first is the root
-    parents: Int32  # (b,) what each bone follows, earlier in the order; -1: nothing
+    parents: Int32  # (b,) the bone that each follows, earlier in the order; -1: none
     offsets: Float32  # (b,3,4) O: parent's rest pose from the bone's; of a bone without a parent posed_from_rest
     errors: Float64  # (n+1,) squared error with 0 … n active bones, in units of the model, over frames and vertices
     base: float  # the same with only the root of the rig active, and copied by all: the reference of relative errors
@@ -95,8 +95,8 @@ class BoneOrder:
         if self.parents.min() < -1 or self.parents.max() >= self.n_bones:
             raise GeometryError(f"parents: expected -1 … {self.n_bones - 1}")
         rank = self.ranks
-        above = self.parents[self.order]
-        late = (above >= 0) & (rank[above] >= np.arange(len(self.order)))
+        parents = self.parents[self.order]
+        late = (parents >= 0) & (rank[parents] >= np.arange(len(self.order)))
         if late.any():
             raise GeometryError(f"parents: bone {self.order[late.argmax()]} comes before its parent")
         for b in np.flatnonzero(rank == len(self.order)):
@@ -124,7 +124,7 @@ class BoneOrder:
 
     @property
     def active_counts(self) -> Int64:
-        """(n+1,) how many bones are active where 0 … n are allowed: the most that have the least error up to there."""
+        """(n+1,) how many bones are active where 0 … n are allowed: the largest count with the least error up to n."""
         best = np.minimum.accumulate(self.errors)
         return np.maximum.accumulate(np.where(self.errors <= best, np.arange(len(self.errors)), 0))
 
@@ -144,9 +144,9 @@ class BoneOrder:
         return count_of_part(part, self.n_ordered)
 
     def leaders(self, count: int) -> tuple[Int32, Float64]:
-        """What every bone follows when the first `count` of the order are active: (b,) a bone, itself or -1.
+        """(b,) the active bone that each follows if the first `count` of the order are active: itself, another or -1.
 
-        With it (b,3,4) by which offset: U_b = T_leader O, or O where there is none.
+        Also returns its offset (b,3,4): U_b = T_leader O, or U_b = O without a leader.
         """
         if not 0 <= count <= self.n_ordered:
             raise OptionError(f"bones: expected 0 … {self.n_ordered}, got {count}")
@@ -154,18 +154,18 @@ class BoneOrder:
         whole = identity(self.n_bones)
         rank = self.ranks
         for b in np.argsort(rank, kind="stable"):
-            above = self.parents[b]
+            parent = self.parents[b]
             if rank[b] < count:
                 leader[b] = b
-            elif above < 0:
+            elif parent < 0:
                 whole[b] = self.offsets[b]
             else:
-                leader[b] = leader[above]
-                whole[b] = compose(whole[above], self.offsets[b].astype(np.float64))
+                leader[b] = leader[parent]
+                whole[b] = compose(whole[parent], self.offsets[b].astype(np.float64))
         return leader, whole
 
     def default_pose(self) -> Float64:
-        """(b,3,4) where all bones are when none is active: the clip's own bind pose."""
+        """(b,3,4) transforms of all bones if none is active: the default pose of the clip."""
         return self.leaders(0)[1]
 
     def arrays(self) -> Arrays:
@@ -180,7 +180,7 @@ class BoneOrder:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], *, clip: str = "", form: BoneForm = "advanced") -> Self:
-        """The inverse of `arrays`; refuses what does not fit."""
+        """The inverse of `arrays`; raises GeometryError if the arrays are inconsistent."""
         base: FloatArray = checked("base", arrays["base"], (2,), np.float64)
         order, parents, offsets, errors = (arrays[name] for name in ("order", "parents", "offsets", "errors"))
         return cls(order, parents, offsets, errors, float(base[0]), int(base[1]), form, clip)
@@ -190,9 +190,9 @@ class BoneOrder:
 class Fade:
     """Between two counts of active bones."""
 
-    low: int  # this many are active
-    high: int  # and this many on the way to it
-    part: float  # 0 … 1, how far
+    low: int  # number of active bones
+    high: int  # number of active bones at the end of the fade
+    part: float  # 0 … 1, progress of the fade
 
 
 def fade_of_count(order: BoneOrder, count: float) -> Fade:
@@ -221,19 +221,19 @@ def pose_at_count(order: BoneOrder, transforms: FloatArray, count: float, *, scr
 def pose_chain(chain: BoneChain, exact: Float64, fade: Fade, *, screws: bool = False) -> Float64:
     """(f,b,3,4) with the first bones of the order active and the next ones fading."""
     posed, rank = np.empty_like(exact), chain.ranks
-    blend = blend_screws_by if screws else _blend_straight
+    blend = blend_screws_by if screws else _blend_linear
     for b in np.argsort(rank, kind="stable"):
         if rank[b] < fade.low:
             posed[:, b] = exact[:, b]
             continue
-        above = chain.parents[b]
-        posed[:, b] = chain.offsets[b] if above < 0 else compose(posed[:, above], chain.offsets[b])
+        parent = chain.parents[b]
+        posed[:, b] = chain.offsets[b] if parent < 0 else compose(posed[:, parent], chain.offsets[b])
         if rank[b] < fade.high and fade.part > 0:
             posed[:, b] = blend(posed[:, b], exact[:, b], fade.part)
     return posed
 
 
-def _blend_straight(first: Float64, second: Float64, part: float) -> Float64:
+def _blend_linear(first: Float64, second: Float64, part: float) -> Float64:
     return (1 - part) * first + part * second
 
 

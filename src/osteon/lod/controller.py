@@ -7,7 +7,7 @@ root mean square error, projected at its distance, is no more than that:
 
 so near or large characters get more bones. The mean time of the last five frames controls the tolerance: above the
 budget the tolerance grows, clearly below it shrinks, by a power of the ratio of both. Levels change by no more than
-`rate` per second, so every bone fades (section 4.1.2), and settle at whole numbers of bones.
+`rate` per second, so every bone fades (section 4.1.2), and converge to whole numbers of bones.
 
 The functions use no clock, no random numbers and no screen: the same calls return the same levels.
 
@@ -53,9 +53,9 @@ DEFAULT_CONTROLLER = ControllerOptions()
 
 @dataclass(frozen=True, slots=True)
 class SeenCharacter:
-    """A character as the camera sees it in this frame."""
+    """The clip of a character and its size on the screen in this frame."""
 
-    curve: LevelCurve  # of the clip that it plays
+    curve: LevelCurve  # of its current clip
     pixels_per_unit: float  # size of a unit of the model on the screen; 0: not visible
 
     def level_for(self, tolerance: float) -> float:
@@ -82,7 +82,7 @@ class ControllerState:
 def pixels_per_unit(distance: float, screen_height: float, fov: float, scale: float = 1.0) -> float:
     """Pixels per unit of a model drawn at `scale`; `fov` is the vertical field of view in radians."""
     if distance <= 0:
-        return screen_height * scale  # the camera is inside: the largest size
+        return screen_height * scale  # the camera is inside the model: the largest size
     return scale * screen_height / (2 * tan(fov / 2) * distance)
 
 
@@ -92,7 +92,7 @@ def control_levels(
     seen: Sequence[SeenCharacter],
     options: ControllerOptions = DEFAULT_CONTROLLER,
 ) -> ControllerState:
-    """The state after a frame that took so many seconds, for the characters as they are seen now."""
+    """The state after a frame of `frame_time` seconds, for all characters of the scene."""
     if not (isfinite(frame_time) and frame_time >= 0):
         raise OptionError(f"frame_time: expected seconds, got {frame_time}")
     times = (*state.times, frame_time)[-FRAMES:]

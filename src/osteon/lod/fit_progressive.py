@@ -93,13 +93,13 @@ class _Prices:
         slack = SLACK if order.form == "advanced" else BASIC_SLACK
         moments, limits = np.empty((n, 4, 4)), np.empty(n)
         for place, b in reversed(list(enumerate(chain.order.tolist()))):
-            above, offset = int(chain.parents[b]), np.eye(4)
+            parent, offset = int(chain.parents[b]), np.eye(4)
             offset[:3] = chain.offsets[b]
             moments[b] = clusters[b, b]
             limits[b] = (slack * order.errors[place] / (n - place) + LEAST * order.base) / motion.squared_unit
-            if above >= 0:
-                clusters[above] += offset @ clusters[b]
-                clusters[:, above] += clusters[:, b] @ offset.T
+            if parent >= 0:
+                clusters[parent] += offset @ clusters[b]
+                clusters[:, parent] += clusters[:, b] @ offset.T
         return _Prices(chain, squares[chain.parents], moments, limits)  # the last is of bones without a parent
 
     def shares(self, pose: Float64) -> Bool:

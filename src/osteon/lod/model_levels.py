@@ -213,8 +213,8 @@ class ModelLevels:
             coarse = tuple(_coarse(stored, number) for number in range(1, len(stored.coarse) + 1))
             levels = tuple(Level.from_json(each) for each in stored.header["levels"])
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            said = f"{type(error).__name__}: {quote(str(error))}"
-            raise GeometryError(f"levels: they cannot be used ({said}); write the file again") from error
+            cause = f"{type(error).__name__}: {quote(str(error))}"
+            raise GeometryError(f"levels: they cannot be used ({cause}); write the file again") from error
         return cls(model, skin, levels, coarse)
 
 

@@ -72,7 +72,7 @@ class BlendOrder:
         object.__setattr__(self, "errors", checked("errors", self.errors, (n_slots,), np.float64))
         object.__setattr__(self, "heirs", checked_indices("heirs", self.heirs, (n_slots,), n_slots))
         if (self.heirs[1:] >= np.arange(1, n_slots)).any() or self.heirs[0]:
-            raise GeometryError(f"heirs: expected slots before, got {self.heirs.tolist()}")
+            raise GeometryError(f"heirs: expected an earlier slot for each, got {self.heirs.tolist()}")
 
     @property
     def n_blends(self) -> int:

@@ -189,7 +189,7 @@ def _passed_on(skeleton: StickSkeleton, start: Float64, stop: Float64, whole: Vo
 Vote = tuple[Float64, Float64]  # (f,3,3) rotations and (f,) their weights, 0 … 1
 
 #: Change (radians) of the angle between two bones at which their vote loses its weight.
-GIVE = 0.05
+ANGLE_TOLERANCE = 0.05
 #: Sine of the angle between two bones above which they span a plane reliably.
 SPREAD = 0.2
 #: Below this sine two bones are collinear: the angle may be rounding of the file.
@@ -271,8 +271,8 @@ def _vote_weight(off: Float64, spread: Float64, straight: float) -> Float64:
     An error of that size rotates a plane of that spread by off / spread. So straighter directions must be kept more
     exactly, and collinear ones have no weight.
     """
-    give = GIVE * np.minimum(spread / SPREAD, 1.0) ** 2
-    kept = np.exp(-np.minimum((off / np.maximum(give, 1e-30)) ** 2, 700.0))
+    tolerance = ANGLE_TOLERANCE * np.minimum(spread / SPREAD, 1.0) ** 2
+    kept = np.exp(-np.minimum((off / np.maximum(tolerance, 1e-30)) ** 2, 700.0))
     return np.where(spread > straight, kept, 0.0)
 
 

@@ -129,7 +129,7 @@ def test_a_curve_goes_from_one_to_all():
 
 def test_refuses_what_does_not_fit():
     skin = Skin(np.zeros((3, 2), np.int32), np.full((3, 2), 0.5))
-    with pytest.raises(GeometryError, match="heirs: expected slots before"):
+    with pytest.raises(GeometryError, match="heirs: expected an earlier slot for each"):
         BlendOrder(skin, np.array([0, 1]), np.zeros(2))
     with pytest.raises(OptionError, match="blends: expected 1 … 2, got 3"):
         BlendOrder(skin, np.array([0, 0]), np.zeros(2)).weights(3)

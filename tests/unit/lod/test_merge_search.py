@@ -44,7 +44,7 @@ def base_of(motion: SkinMotion, pairs: np.ndarray) -> float:
 def test_every_step_costs_what_was_said(kind):
     model = with_tree(scaled_model()) if kind == "scaled" else make_jointed(1, SMALL)
     motion = read_skin_motion(model)
-    problem = problem_of(motion, **({"above": motion.parents} if kind == "basic" else {}))
+    problem = problem_of(motion, **({"rig_parents": motion.parents} if kind == "basic" else {}))
     state, base = start_merging(problem), base_of(motion, problem.pairs)
     rng = np.random.default_rng(0)
     while state.active.any():
@@ -58,7 +58,7 @@ def test_every_step_costs_what_was_said(kind):
 
 def test_basic_bones_follow_those_above_them_and_roots_come_last():
     motion = read_skin_motion(make_jointed(2, JointedOptions(joints=9, roots=2)))
-    problem = problem_of(motion, above=motion.parents)
+    problem = problem_of(motion, rig_parents=motion.parents)
     path = search_backward(start_merging(problem), base_of(motion, problem.pairs))[0].path
     for follow in path:
         up = int(motion.parents[follow.bone])
@@ -107,7 +107,7 @@ def test_errors_of_the_free_form_are_true_ones():
     state, used = start_following(problem_of(motion)), motion.transforms.copy()
     for b, p in ((3, 0), (4, 6), (3, 1), (5, 4)):
         offsets, _ = state.trials(np.array([b]), np.array([p]))
-        state.lead(b, p, offsets[0])
+        state.follow(b, p, offsets[0])
         whole = np.eye(4)
         whole[:3] = offsets[0]
         above = motion.transforms[:, p] if p < 6 else np.broadcast_to(np.eye(4)[:3], used[:, 0].shape)

@@ -63,7 +63,7 @@ def test_a_single_displaced_vertex_is_found(pair):
 def test_blocks_of_frames_do_not_matter(pair, monkeypatch, frames_at_a_time):
     frames, result = pair
     whole = measure(frames, result)
-    monkeypatch.setattr(frames, "BLOCK_VALUES", frames_at_a_time * frames[0].size)
+    monkeypatch.setattr("osteon.core.frames.BLOCK_VALUES", frames_at_a_time * frames[0].size)
     parts = measure(frames, result)
     assert parts.worst == whole.worst
     for name in ("error_percent", "karni_gotsman_percent", "rms", "normal_mean", "normal_max"):

@@ -2,8 +2,8 @@
 
     pick the cheapest edge - check it - place it - commit: merge its ends - price the edges around them
 
-An edge that fails a check is dropped; it is priced again whenever one of its ends changes. The price of what a collapse
-cuts off takes longer to compute, and is added when an edge is picked for the first time.
+An edge that fails a check is dropped; it is priced again whenever one of its ends changes. The cost of
+removed parts of the surface takes longer to compute, and is added when an edge is picked for the first time.
 
 The edges are in a binary heap. Stale edges, whose ends changed since, stay until they are picked or until the heap is
 full.
@@ -17,7 +17,7 @@ from osteon.lod.mesh.edge_checks import KEEP_SECOND, REFUSED, flips_triangle, ke
 from osteon.lod.mesh.placement import place_edge, pose_best
 from osteon.lod.mesh.surface import History, Records, Surface, Workspace, surface_kernel
 
-#: Cost of a squared distance that is cut off, relative to one to a plane.
+#: Cost of a squared distance that a collapse removes, relative to one to a plane.
 CUT = 4.0
 
 
@@ -51,7 +51,7 @@ def _price_pending(surface: Surface, workspace: Workspace) -> None:
 
 @surface_kernel("surface workspace history i8")
 def _collapse_picked(surface: Surface, workspace: Workspace, history: History, left: int) -> int:
-    """Collapse the picked edge if it may, or push it again with its exact price; returns the triangles removed."""
+    """Collapse the picked edge if allowed, or push it again with its exact price; returns the triangles removed."""
     edge, best = workspace.picked[0], workspace.best[0]
     i, j = edge.first, edge.second
     if not keeps_topology(surface, workspace, i, j):
@@ -72,7 +72,7 @@ def _collapse_picked(surface: Surface, workspace: Workspace, history: History, l
 
 @surface_kernel("surface workspace i8 i8")
 def _exact_price(surface: Surface, workspace: Workspace, i: int, j: int) -> float:
-    """The price of the best placement with what it cuts off both ends in all poses."""
+    """The price of the best placement, including the distances of both ends from the new surface in all poses."""
     price: float = workspace.best[0].price
     for f in range(workspace.posed.shape[0]):
         posed = workspace.posed[f]

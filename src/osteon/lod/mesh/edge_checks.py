@@ -31,9 +31,9 @@ import numpy as np
 from osteon.core.kernels import Point, cross, dot, inlined, minus
 from osteon.lod.mesh.surface import MAX_PAIRS, Surface, Workspace, surface_kernel
 
-#: What may become of an edge: nothing, a point anywhere, or one of its ends with the other merged into it.
+#: Allowed collapses of an edge: none, to any position, or to one of its ends, into which the other is merged.
 REFUSED, FREE, KEEP_FIRST, KEEP_SECOND = 0, 1, 2, 3
-#: Kinds of edges: of one triangle, of two that look alike, of two that do not, of more.
+#: Kinds of edges: of one triangle, of two with the same wedges, of two with different wedges, of more than two.
 BORDER, PLAIN, SEAM, MANY = 1, 2, 3, 4
 #: The least cosine between a normal before and after.
 LEAST_COSINE = 0.2
@@ -43,7 +43,7 @@ FLAT = 1e-6
 
 @surface_kernel("surface workspace i8 i8", inline=True)
 def match_wedges(surface: Surface, workspace: Workspace, i: int, j: int) -> tuple[int, int]:
-    """List pairs of wedges that become one, with -1 for none; returns their number, and what may become of the edge."""
+    """List pairs of wedges that become one, with -1 for none; returns their number, and the allowed collapse."""
     corners, n = surface.corners, 0
     c = surface.points[i].first_corner
     while c >= 0:

@@ -62,15 +62,15 @@ def fit_level(level: LevelShape, source: SourceShape, near: Int32, *, threads: i
     """The level with fitted places and weights; `near` (v,) is the point of the level for each source vertex."""
     orientation, rows = Orientation.of(level, source, near), _Rows.of(level, source, near, threads)
     steps = (_step_places, _step_weights) if level.mixes and level.weights.shape[1] > 1 else (_step_places,)
-    held = dict.fromkeys(steps, RIDGE)
+    ridges = dict.fromkeys(steps, RIDGE)
     for number in range(ROUNDS):
         for step in steps:
-            stepped = _without_flips(level, step(level, rows, held[step]), orientation)
+            stepped = _without_flips(level, step(level, rows, ridges[step]), orientation)
             tried = _Rows.of(stepped, source, near, threads)
             if tried.cost < rows.cost:
-                level, rows, held[step] = stepped, tried, max(RIDGE, held[step] / EASED)
+                level, rows, ridges[step] = stepped, tried, max(RIDGE, ridges[step] / EASED)
             else:
-                held[step] *= DAMPED
+                ridges[step] *= DAMPED
         if number in FLIPPED_AFTER:
             flipped = replace(level, corners=_flip_edges(level, source, near, orientation.facing, threads))
             tried = _Rows.of(flipped, source, near, threads)
@@ -113,28 +113,28 @@ class _Rows:
     corners: Int32  # (s,3) points
     shares: Float64  # (s,3) of the three points
     normals: Float64  # (s,3)
-    misses: Float64  # (s,) residual along the normal
+    residuals: Float64  # (s,) residual along the normal
     counts: Float64  # (s,) root of the sample's weight
     cost: float  # the objective
 
     @staticmethod
     def of(level: LevelShape, source: SourceShape, near: Int32, threads: int) -> _Rows:
         found = list(_samples(level, source, near, threads))
-        pose, corners, shares, normals, misses, share, far = map(np.concatenate, zip(*found, strict=True))
+        pose, corners, shares, normals, residuals, share, far = map(np.concatenate, zip(*found, strict=True))
         cost = float((share * far**2 / (far + SMALL)).sum())
-        return _Rows(pose, corners, shares, normals, misses, np.sqrt(share / (np.abs(misses) + SMALL)), cost)
+        return _Rows(pose, corners, shares, normals, residuals, np.sqrt(share / (np.abs(residuals) + SMALL)), cost)
 
-    def solve(self, gradients: Float64, held: Float64) -> Float64:
+    def solve(self, gradients: Float64, ridges: Float64) -> Float64:
         """(n,u) the step of u unknowns per point, from gradients (s,3,u) along the normals."""
-        n, u = held.shape
+        n, u = ridges.shape
         columns = (u * self.corners[:, :, None] + np.arange(u)).reshape(len(self.pose), -1)
         values = (gradients * (self.counts[:, None] * self.shares)[:, :, None]).reshape(columns.shape)
         begins = np.arange(len(columns) + 1) * columns.shape[1]
         system = csr_array((values.ravel(), columns.ravel(), begins), shape=(len(columns), n * u))
         normal = (system.T @ system).tocsr()
         usual = float(normal.diagonal().mean()) or 1.0
-        normal = normal + diags_array(usual * held.ravel())
-        right = system.T @ (self.counts * self.misses)
+        normal = normal + diags_array(usual * ridges.ravel())
+        right = system.T @ (self.counts * self.residuals)
         scale = diags_array(1 / normal.diagonal())
         step, _ = cg(normal, right, rtol=1e-3, maxiter=200, M=scale)
         return np.asarray(step).reshape(n, u)
@@ -172,8 +172,8 @@ def _samples(level: LevelShape, source: SourceShape, near: Int32, threads: int) 
 def _step_places(level: LevelShape, rows: _Rows, ridge: float) -> LevelShape:
     linear = level.matrices[..., :3]
     gradients = np.einsum("si,scij->scj", rows.normals, linear[rows.pose[:, None], rows.corners])
-    held = np.repeat(np.where(level.stiff, np.maximum(STIFF, ridge), ridge)[:, None], 3, axis=1)
-    step = rows.solve(gradients * level.free[rows.corners][:, :, None], held)
+    ridges = np.repeat(np.where(level.stiff, np.maximum(STIFF, ridge), ridge)[:, None], 3, axis=1)
+    step = rows.solve(gradients * level.free[rows.corners][:, :, None], ridges)
     return replace(level, places=level.places + step * level.free[:, None])
 
 

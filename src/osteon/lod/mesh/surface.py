@@ -73,8 +73,8 @@ POSED_POINT = _record(
 INFLUENCE = _record(("transform", "i4"), ("weight", "f8"))
 #: Sums over the triangles around a wedge: of the squares of its attributes' gradients, and of weights (`quadrics.py`).
 WEDGE = _record(("quadric", "f8", 10), ("weight", "f8"))
-#: An edge of the heap, with the versions of its ends when it was pushed. `exact`: the price includes what the collapse
-#: cuts off.
+#: An edge of the heap, with the versions of its ends when it was pushed. `exact`: the price includes the
+#: distances of both ends from the new surface.
 EDGE = _record(
     ("price", "f8"),
     ("first", "i4"),

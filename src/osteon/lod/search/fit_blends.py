@@ -17,7 +17,7 @@ across all the animations").
 Notes, squared error over that of keeping the largest weights, renormalised, at 3, 2, 1 blends. All to the first slot:
 Soldier .42, .65, .89, CesiumMan .33, .43, .95, FpsArms .39, .66, .78, Fox .84, 1.40, 1.00. Fourth to the first, third
 to the second: 1.4, .84, .91; 1.4, .53, .96; 3.0, .51, .78; .84, 1.00, 1.00. Descending weights instead of a chosen
-order are worse than renormalising. Weighing the three levels alike, not by their error, ends at .97 with one blend.
+order are worse than renormalising. Weighting the three levels equally, not by their error, ends at .97 with one blend.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ def _sorted_slots(weights: Float64, forms: Float64, heirs: Int64) -> tuple[Int64
     losses = np.zeros((n_vertices, n_slots))
     for tried in _orders(weights, forms):
         held = np.take_along_axis(weights, tried, axis=1)
-        turned = np.take_along_axis(np.take_along_axis(forms, tried[:, :, None], 1), tried[:, None], 2)
+        forms_of_order = np.take_along_axis(np.take_along_axis(forms, tried[:, :, None], 1), tried[:, None], 2)
         moved = np.einsum("vj,njk->vnk", held, changes, optimize=True)
-        lost = np.einsum("vnj,vnj->vn", moved @ turned, moved)
+        lost = np.einsum("vnj,vnj->vn", moved @ forms_of_order, moved)
         unused_first = ((held[:, :-1] == 0) & (held[:, 1:] != 0)).any(axis=1)
         total = np.where(unused_first, np.inf, lost.sum(axis=1))
         better = total < least
@@ -116,21 +116,21 @@ def _orders(weights: Float64, forms: Float64) -> Iterator[Int64]:
 def _dropped_last(weights: Float64, forms: Float64, descending: Int64, first: int) -> Int64:
     """(v,k) an order that begins with one slot and ends with those that transfer to it at the least error."""
     n_vertices, n_slots = weights.shape
-    rows, lead = np.arange(n_vertices), descending[:, first]
+    rows, kept_slot = np.arange(n_vertices), descending[:, first]
     left = np.ones((n_vertices, n_slots), bool)
-    left[rows, lead] = False
+    left[rows, kept_slot] = False
     moved, tail = np.zeros((n_vertices, n_slots)), list[Int64]()
     for _ in range(n_slots - TRIED):
         costs = np.full((n_vertices, n_slots), np.inf)
         for slot in range(n_slots):
             step = moved.copy()
             step[:, slot] -= weights[:, slot]
-            step[rows, lead] += weights[:, slot]
+            step[rows, kept_slot] += weights[:, slot]
             costs[:, slot] = np.einsum("vi,vij,vj->v", step, forms, step, optimize=True)
         dropped = np.where(left, costs, np.inf).argmin(axis=1)
         left[rows, dropped] = False
         moved[rows, dropped] -= weights[rows, dropped]
-        moved[rows, lead] += weights[rows, dropped]
+        moved[rows, kept_slot] += weights[rows, dropped]
         tail.insert(0, dropped)
     middle = np.argsort(np.where(left, -weights, np.inf), axis=1, kind="stable")[:, : TRIED - 1]
-    return np.concatenate([lead[:, None], middle, np.stack(tail, axis=1)], axis=1)
+    return np.concatenate([kept_slot[:, None], middle, np.stack(tail, axis=1)], axis=1)

@@ -14,8 +14,8 @@ the basic form with fitted offsets; the result is no worse than that form at the
 A bone without a parent in the rig, or without an active one, takes the mean.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 4.1 and 4.3.
-Differs from the paper: an active bone has its exact transform, whatever its parents in the rig do. Literal kinematics
-over inexact parents stalls: the errors of ancestors remain in their descendants.
+Differs from the paper: an active bone has its exact transform, even if its parents in the rig are inactive. With
+kinematics over inexact parents, as in the paper, the errors of ancestors remain in their descendants.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def fit_order(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm 
         base = min(error_of_matrices(pairs, transforms[:, [r]] - transforms) for r in motion.roots)
         problem = MergeProblem(pairs, motion_grams(transforms), motion.rigid)
         pose = None if form in ("advanced", "offset") else _default_pose(motion, transforms, form)
-        basic = search_backward(start_merging(replace(problem, above=motion.parents, pose=pose)), base)[0]
+        basic = search_backward(start_merging(replace(problem, rig_parents=motion.parents, pose=pose)), base)[0]
         order = _stored(motion, run, basic, base, "offset" if form == "advanced" else form)
         if form == "advanced":
             orders = (order_of(basic), search_forward(problem))
@@ -109,12 +109,12 @@ def _default_pose(motion: SkinMotion, transforms: Float64, form: BoneForm) -> Fl
     """(n+1,3,4) the pose of the means of all local transformations; the last is the world."""
     pose = identity(motion.n_bones + 1)
     for b in parents_first(motion.parents.tolist()):
-        above = int(motion.parents[b])
-        if above >= 0 and form == "copy":
-            pose[b] = pose[above]
+        parent = int(motion.parents[b])
+        if parent >= 0 and form == "copy":
+            pose[b] = pose[parent]
         else:
-            local = transforms[:, b] if above < 0 else compose(invert(transforms[:, above]), transforms[:, b])
-            pose[b] = compose(pose[above], mean_transform(local, motion.pivots[b]))
+            local = transforms[:, b] if parent < 0 else compose(invert(transforms[:, parent]), transforms[:, b])
+            pose[b] = compose(pose[parent], mean_transform(local, motion.pivots[b]))
     return pose
 
 
@@ -185,6 +185,6 @@ def in_units(motion: SkinMotion, order: BoneOrder) -> BoneChain:
     place = np.full(order.n_bones, -1)
     place[motion.bones] = np.arange(motion.n_bones)
     parents = np.where(order.parents[motion.bones] < 0, -1, place[order.parents[motion.bones]])
-    above = np.where((parents < 0)[:, None, None], motion.unit_from_posed, motion.unit_from_rest)
-    offsets = compose(compose(above, order.offsets[motion.bones]), invert(motion.unit_from_rest))
+    unit_of_parent = np.where((parents < 0)[:, None, None], motion.unit_from_posed, motion.unit_from_rest)
+    offsets = compose(compose(unit_of_parent, order.offsets[motion.bones]), invert(motion.unit_from_rest))
     return BoneChain(place[order.order], parents, offsets)

@@ -8,8 +8,8 @@ order (`merge_search`).
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.3: "a complete search is performed".
 
-Notes. Evaluating the best two or three of each step exactly takes twice as long and gives orders that are as often
-worse as better (mean log10 of the relative errors of CesiumMan, Fox and Soldier -4.01 with one, -3.98 with two, -4.02
+Notes. Evaluating the best two or three of each step exactly takes twice as long, and the orders are as often worse
+as better (mean log10 of the relative errors of CesiumMan, Fox and Soldier -4.01 with one, -3.98 with two, -4.02
 with three).
 
 **State.** Each bone follows one active bone by its own offset.
@@ -39,11 +39,11 @@ class FollowState:
     problem: MergeProblem
     leaders: Int64  # (n,) a bone, itself, or n for the world
     offsets: Float64  # (n,4,4)
-    wrongs: Float64  # (n+1,n,4,4) T_x' H_b
+    residuals: Float64  # (n+1,n,4,4) T_x' H_b
     error: float = 0.0
 
     def copy(self) -> FollowState:
-        return FollowState(self.problem, self.leaders.copy(), self.offsets.copy(), self.wrongs.copy(), self.error)
+        return FollowState(self.problem, self.leaders.copy(), self.offsets.copy(), self.residuals.copy(), self.error)
 
     def prices(self, b: Int64) -> Float64:
         """(m,) the error that each bone of b adds now, compared with an exact bone."""
@@ -70,17 +70,17 @@ class FollowState:
         """(m,4,4) T_x' H_b of bones b (m,) from all other bones."""
         grams = self.problem.grams
         own = grams[x, self.leaders[b]] @ self.offsets[b] - grams[x, b]
-        others: Float64 = self.wrongs[x, b] - own @ self.problem.pairs[b, b]
+        others: Float64 = self.residuals[x, b] - own @ self.problem.pairs[b, b]
         return others
 
-    def lead(self, b: int, p: int, offset: Float64) -> None:
+    def follow(self, b: int, p: int, offset: Float64) -> None:
         """Make b follow p by an offset (3,4)."""
         one, grams = np.array([b]), self.problem.grams
         before, was = float(self.prices(one)[0]), grams[:, self.leaders[b]] @ self.offsets[b]
         self.leaders[b], self.offsets[b, :3] = p, offset
         touched = np.flatnonzero(self.problem.pairs[b].any(axis=(1, 2)))
         change = grams[:, p] @ self.offsets[b] - was
-        self.wrongs[:, touched] += change[:, None] @ self.problem.pairs[b, touched]
+        self.residuals[:, touched] += change[:, None] @ self.problem.pairs[b, touched]
         self.error += float(self.prices(one)[0]) - before
 
 
@@ -119,7 +119,7 @@ def _changes(state: FollowState, left: Int64) -> Float64:
 def _activate(state: FollowState, left: Int64, i: int, changes: Float64) -> None:
     """Make a bone exact, and make others follow it if that lowers the error, the largest gain first."""
     bone = int(left[i])
-    state.lead(bone, bone, identity())
+    state.follow(bone, bone, identity())
     for j in np.argsort(changes, kind="stable"):
         if j != i and changes[j] < 0:
             _follow(state, int(left[j]), bone)
@@ -130,4 +130,4 @@ def _follow(state: FollowState, b: int, parent: int) -> None:
     one = np.array([b])
     offsets, costs = state.trials(one, np.array([parent]))
     if state.leaders[b] == b or costs[0] < state.prices(one)[0]:
-        state.lead(b, parent, offsets[0])
+        state.follow(b, parent, offsets[0])

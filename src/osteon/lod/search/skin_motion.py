@@ -73,8 +73,8 @@ class SkinMotion:
 
     def offsets_in_model(self, offsets: Float64, parents: Int64) -> Float64:
         """(n,3,4) offsets in units of the model; of bones without a parent posed_from_rest."""
-        above = np.where((parents < 0)[:, None, None], self.unit_from_posed, self.unit_from_rest)
-        return compose(compose(invert(above), offsets), self.unit_from_rest)
+        unit_of_parent = np.where((parents < 0)[:, None, None], self.unit_from_posed, self.unit_from_rest)
+        return compose(compose(invert(unit_of_parent), offsets), self.unit_from_rest)
 
 
 def read_skin_motion(model: SkinnedModel, skin: Skin | None = None) -> SkinMotion:
@@ -171,10 +171,10 @@ def _parents(skeleton: Skeleton | None, n_bones: int, bones: Int64, leaders: Int
         return found
     place = {int(b): i for i, b in enumerate(bones)}
     for i, b in enumerate(bones):
-        above = int(skeleton.parents[b])
-        while above >= 0 and (int(leaders[above]) not in place or int(leaders[above]) == b):
-            above = int(skeleton.parents[above])
-        found[i] = place[int(leaders[above])] if above >= 0 else -1
+        ancestor = int(skeleton.parents[b])
+        while ancestor >= 0 and (int(leaders[ancestor]) not in place or int(leaders[ancestor]) == b):
+            ancestor = int(skeleton.parents[ancestor])
+        found[i] = place[int(leaders[ancestor])] if ancestor >= 0 else -1
     return found
 
 
@@ -184,8 +184,8 @@ def _lead_unused(skeleton: Skeleton | None, leaders: Int64, ties: Float64, bones
     used[bones] = True
     leaders, ties = leaders.copy(), ties.copy()
     for b in np.flatnonzero(~used[leaders]):
-        above = -1 if skeleton is None or len(skeleton.names) != len(leaders) else int(skeleton.parents[b])
-        while above >= 0 and not used[above]:
-            above = int(skeleton.parents[above]) if skeleton is not None else -1
-        leaders[b], ties[b] = above if above >= 0 else bones[0], identity()
+        ancestor = -1 if skeleton is None or len(skeleton.names) != len(leaders) else int(skeleton.parents[b])
+        while ancestor >= 0 and not used[ancestor]:
+            ancestor = int(skeleton.parents[ancestor]) if skeleton is not None else -1
+        leaders[b], ties[b] = ancestor if ancestor >= 0 else bones[0], identity()
     return leaders, ties

@@ -160,7 +160,7 @@ def _capacity(context: _CutContext, band: Band) -> Float64:
 
 
 def _follows_crease(context: _CutContext, band: Band, side: np.ndarray) -> bool:
-    """Whether enough of the cut's length lies on creases."""
+    """Whether a sufficient part of the cut's length is on creases."""
     links = band.links[(side[band.pairs[:, 0]] != side[band.pairs[:, 1]]) & band.open]
     length = context.graph.lengths[links]
     sharp = context.graph.angle[links] >= context.crease_angle
