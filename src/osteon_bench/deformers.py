@@ -96,8 +96,8 @@ def _agreement() -> list[Row]:
     from osteon.deform.pose import blends_of
 
     rng = np.random.default_rng(0)
-    turns = Rotation.from_rotvec(rng.normal(0, 2, (12, 3))).as_matrix()
-    transforms = np.concatenate([turns, rng.normal(size=(12, 3, 1))], axis=2)
+    rotations = Rotation.from_rotvec(rng.normal(0, 2, (12, 3))).as_matrix()
+    transforms = np.concatenate([rotations, rng.normal(size=(12, 3, 1))], axis=2)
     bones = np.stack([rng.permutation(12)[:4] for _ in range(400)]).astype(np.int32)
     skin = Skin(bones, rng.dirichlet(np.ones(4), 400).astype(np.float32))
     points = rng.normal(size=(400, 3))

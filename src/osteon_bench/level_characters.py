@@ -49,15 +49,15 @@ def joint_driven_model(model: SkinnedModel) -> SkinnedModel:
     assert skeleton is not None
     joints = np.flatnonzero(skeleton.parents >= 0).astype(np.int32)
     driver = np.repeat(np.arange(len(joints), dtype=np.int32), 2)
-    turns = Rotation.from_rotvec([[0.0, 0, 0], [0.5, 0, 0.2], [-0.3, 0.4, 0]]).as_quat()
-    weights = rng.normal(size=(len(driver), len(turns))) * (0, 1, 1)
+    rotations = Rotation.from_rotvec([[0.0, 0, 0], [0.5, 0, 0.2], [-0.3, 0.4, 0]]).as_quat()
+    weights = rng.normal(size=(len(driver), len(rotations))) * (0, 1, 1)
     rbf = JointRbf(
         skeleton.parents,
         np.zeros((model.n_bones, 3), np.float32),
         np.stack([joints, np.full_like(joints, NO_JOINT)], axis=1),
         np.ones(len(joints), np.float32),
-        np.full(len(joints), len(turns), np.int32),
-        np.tile(turns[None, :, None], (len(joints), 1, 2, 1)).reshape(-1, 2, 4).astype(np.float32),
+        np.full(len(joints), len(rotations), np.int32),
+        np.tile(rotations[None, :, None], (len(joints), 1, 2, 1)).reshape(-1, 2, 4).astype(np.float32),
         driver,
         weights.astype(np.float32).ravel(),
     )

@@ -18,7 +18,7 @@ from osteon.io.skeletons import load_skeleton
 from osteon_bench.run import BenchRun
 
 #: Joint -> (axis, degrees), in the axes of the rest pose.
-Turns = Mapping[str, tuple[tuple[float, float, float], float]]
+JointAngles = Mapping[str, tuple[tuple[float, float, float], float]]
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -34,7 +34,7 @@ class PoseCase:
     poses: dict[str, PoseTrack]
 
 
-def rotate_joints(skeleton: StickSkeleton, angles: Turns) -> PoseTrack:
+def rotate_joints(skeleton: StickSkeleton, angles: JointAngles) -> PoseTrack:
     """One pose: each named joint rotates its descendants."""
     number = {name: j for j, name in enumerate(skeleton.names)}
     matrices = {
@@ -48,17 +48,17 @@ def rotate_joints(skeleton: StickSkeleton, angles: Turns) -> PoseTrack:
 def bent_pose(skeleton: StickSkeleton, degrees: float, seed: int, *, flat: bool = False) -> PoseTrack:
     """Every joint with children is rotated by `degrees` about an axis across its bone, in either direction."""
     rng = np.random.default_rng(seed)
-    tree, turns = skeleton.tree, {}
+    tree, matrices = skeleton.tree, {}
     for j in np.flatnonzero(tree.above >= 0).tolist():
         bone = skeleton.joints[j] - skeleton.joints[tree.above[j]]
         axis = np.array(Z) if flat else np.cross(bone, rng.normal(size=3))
-        turns[j] = rotation_from_axis_angle(axis, np.radians(degrees) * rng.choice([-1.0, 1.0]))
-    joints, rotations = pose_joints(skeleton, turns, {})
+        matrices[j] = rotation_from_axis_angle(axis, np.radians(degrees) * rng.choice([-1.0, 1.0]))
+    joints, rotations = pose_joints(skeleton, matrices, {})
     return PoseTrack(joints[None], rotations=rotations[None])
 
 
 #: In both files the armadillo is upright along y and faces +z or -z; joint names are the same.
-ARMADILLO: dict[str, Turns] = {
+ARMADILLO: dict[str, JointAngles] = {
     "wave": {"joint11": (Z, 40), "joint12": (X, -35), "joint8": (Z, 25), "l_wrist": (Z, 20), "joint3": (Y, 20)},
     "step": {"joint14": (X, 35), "joint15": (X, -40), "joint18": (X, -25), "joint19": (X, -20), "joint1": (Y, 15)},
     "bow": {"joint1": (X, 30), "joint2": (X, 20), "joint3": (X, -20), "joint22": (X, -25), "joint23": (Y, 20)},
@@ -80,7 +80,7 @@ WOODY = StickSkeleton(
      "r_knee", "r_foot", "l_hip", "l_knee", "l_foot"),
     name="woody",
 )  # fmt: skip
-WOODY_POSES: dict[str, Turns] = {
+WOODY_POSES: dict[str, JointAngles] = {
     "cheer": {"r_shoulder": (Z, -40), "l_shoulder": (Z, 40), "neck": (Z, 10), "l_hip": (Z, 15)},
     "walk": {"r_hip": (Z, -25), "l_hip": (Z, 25), "r_knee": (Z, 20), "l_knee": (Z, -20), "r_elbow": (Z, 35)},
     "lean": {"chest": (Z, 20), "neck": (Z, 15), "r_shoulder": (Z, 30), "l_elbow": (Z, -30)},
@@ -121,7 +121,7 @@ def _load_case(name: str, mesh: Path, sticks: Path | None) -> PoseCase:
 def _poses(name: str, skeleton: StickSkeleton) -> dict[str, PoseTrack]:
     """Named poses of a body, and every joint bent at once."""
     named = {"armadillo": ARMADILLO, "armadillo LR3": ARMADILLO, "woody": WOODY_POSES}.get(name, {})
-    poses = {pose: rotate_joints(skeleton, turns) for pose, turns in named.items()}
+    poses = {pose: rotate_joints(skeleton, angles) for pose, angles in named.items()}
     flat = not np.ptp(skeleton.joints[:, 2])
     for seed, degrees in enumerate((15.0, 20.0, 25.0, 30.0)):
         poses[f"all joints by {degrees:g}"] = bent_pose(skeleton, degrees, seed, flat=flat)

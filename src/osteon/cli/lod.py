@@ -158,7 +158,7 @@ def lod(
         written = (*files.outputs, *([files.report] if files.report else []))
         print_levels(facts, clock.seconds(), written, plays_rows(plays), console())
     if not found.reached:
-        raise BoundNotReached("not every level has as few triangles as asked for; the fewest possible were written")
+        raise BoundNotReached("not every level has as few triangles as requested; the fewest possible were written")
 
 
 def _check_outputs(files: LodFiles) -> frozenset[str]:

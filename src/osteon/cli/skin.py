@@ -123,8 +123,8 @@ def skin(
     )
     if files.rig is None:
         refuse_unused(clips=False, kept=False)
-    asked = is_given("options.bone_type")
-    options = options_for(options, save.engine, has_bone_type=asked, has_rig=files.rig is not None)
+    has_bone_type = is_given("options.bone_type")
+    options = options_for(options, save.engine, has_bone_type=has_bone_type, has_rig=files.rig is not None)
     outputs = plan_outputs(
         [*inputs, files.rig, load.rest, load.faces],
         *(model_output("-o", path) for path in files.outputs),
@@ -144,7 +144,7 @@ def skin(
         with clock.stage("import"):
             import osteon.pipeline.skin  # noqa: F401  compiled kernels, which take a while
         with clock.stage("fit"), naming_input(inputs, sequence.name):
-            options = options if rig is None else _options_for_rig(options, sequence, rig, has_bone_type=asked)
+            options = options if rig is None else _options_for_rig(options, sequence, rig, has_bone_type=has_bone_type)
             if budget is None:
                 found = Found(_fit(given, options, kept, progress))
             else:

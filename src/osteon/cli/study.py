@@ -125,8 +125,8 @@ def run(reference: str, candidates: tuple[str, ...], serving: StudyServing, json
     plan, inputs = _plan(reference, candidates, serving.names)
     target = serving.output
     there = target.exists() or target.is_symlink()
-    asked = None if there else file_output("-o", target)
-    outputs = plan_outputs([*inputs, target if there else None], asked, file_output("--json", json_file))
+    planned = None if there else file_output("-o", target)
+    outputs = plan_outputs([*inputs, target if there else None], planned, file_output("--json", json_file))
     check_bundle(STUDY_BUNDLE)
     if there:
         AnswerFile(target).close()  # errors before the long reading

@@ -98,7 +98,7 @@ class PoseRotations:
     there.
     """
 
-    turns: dict[int, Float64]  # (3,3) by joint, for joints where a bone begins
+    rotations: dict[int, Float64]  # (3,3) by joint, for joints where a bone begins
     shift: Float64  # (3,) of the root
     residual: Float64  # (j,3) posed joints minus the positions that rotations and shift reproduce
 
@@ -110,23 +110,23 @@ def rotations_of_pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> Pose
     else:
         posed: Float64 = track.joints[f, skeleton.bones[:, 1]] - track.joints[f, skeleton.bones[:, 0]]
         rotations = least_rotation(skeleton.vectors, posed)
-    turns = _joint_rotations(rotations, skeleton)
-    reached, _ = pose_joints(skeleton, turns, {})
+    by_joint = _joint_rotations(rotations, skeleton)
+    reached, _ = pose_joints(skeleton, by_joint, {})
     shift: Float64 = track.joints[f, skeleton.root] - reached[skeleton.root]
-    return PoseRotations(turns, shift, track.joints[f] - reached - shift)
+    return PoseRotations(by_joint, shift, track.joints[f] - reached - shift)
 
 
 def _joint_rotations(rotations: Float64, skeleton: StickSkeleton) -> dict[int, Float64]:
     """(3,3) by joint: the rotation of its first bone relative to the bone that ends at the joint."""
-    tree, turns = skeleton.tree, {}
+    tree, found = skeleton.tree, {}
     for b in tree.order.tolist():
         joint, parent = int(tree.head[b]), int(tree.parent[b])
-        if joint not in turns:
-            turns[joint] = rotations[b] if parent < 0 else rotations[parent].T @ rotations[b]
-    return turns
+        if joint not in found:
+            found[joint] = rotations[b] if parent < 0 else rotations[parent].T @ rotations[b]
+    return found
 
 
-#: Degrees of half a turn: beyond, another angle is the same rotation.
+#: Degrees; the rotation by a larger angle equals one by a smaller angle.
 HALF_TURN = 180.0
 
 

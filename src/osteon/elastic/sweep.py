@@ -87,7 +87,7 @@ def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions)
             raise OptionError(
                 f"pose '{name}': puts joint '{joint}' where no rotation takes it; flesh follows 'rotate' alone"
             )
-        rotations = {j: one for j, one in found.turns.items() if np.abs(one - np.eye(3)).max() > NOTHING}
+        rotations = {j: one for j, one in found.rotations.items() if np.abs(one - np.eye(3)).max() > NOTHING}
         if not rotations:
             raise OptionError(f"pose '{name}': moves no joint, so there is nothing to simulate; omit it")
         kind: PoseKind = "train" if options.kind == "auto" else options.kind

@@ -42,17 +42,17 @@ def small_sequence() -> MeshSequence:
 
 def small_model(*, rich: bool) -> SkinnedModel:
     """Two bones; a rich one has corrections, joints, materials and two clips."""
-    turns = np.zeros((3, 2, 3, 4), np.float32)
-    turns[..., :3] = np.eye(3)
-    turns[:, 1, 0, 3] = (0, 1, 2)
+    rotations = np.zeros((3, 2, 3, 4), np.float32)
+    rotations[..., :3] = np.eye(3)
+    rotations[:, 1, 0, 3] = (0, 1, 2)
     skin = Skin(np.tile(np.array([0, 1], np.int32), (4, 1)), np.full((4, 2), 0.5, np.float32))
-    plain = linear_blend_model(REST, FACES, skin, BoneTrack(turns, "rigid"))
+    plain = linear_blend_model(REST, FACES, skin, BoneTrack(rotations, "rigid"))
     if not rich:
         return plain
     basis = np.zeros((1, 4, 3), np.float32)
     basis[0, 2, 2] = 0.1
     corrections = Corrections(basis, np.array([[0.0], [1], [0.5]], np.float32), basis)
-    joints = Skeleton(("hip", "knee"), np.array([-1, 0], np.int32), turns[1])
+    joints = Skeleton(("hip", "knee"), np.array([-1, 0], np.int32), rotations[1])
     return (
         plain.with_mesh(asset=_asset())
         .with_character(skeleton=joints)

@@ -117,10 +117,10 @@ def _between(keys: Any, count: int, ticks: float) -> Float64:
 def _rotation(keys: Any, count: int, ticks: float) -> Float64:
     """(3,3) spherical interpolation of rotation keys."""
     times = np.array([keys[i].time for i in range(count)])
-    turns = Rotation.from_quat([[*keys[i].value[1:4], keys[i].value[0]] for i in range(count)])
+    rotations = Rotation.from_quat([[*keys[i].value[1:4], keys[i].value[0]] for i in range(count)])
     if count == 1:
-        return np.asarray(turns[0].as_matrix())
-    return np.asarray(Slerp(times, turns)(np.clip(ticks, times[0], times[-1])).as_matrix())
+        return np.asarray(rotations[0].as_matrix())
+    return np.asarray(Slerp(times, rotations)(np.clip(ticks, times[0], times[-1])).as_matrix())
 
 
 def _weights(track: Any, mesh: Any, ticks: float) -> Float64:

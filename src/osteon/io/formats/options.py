@@ -49,7 +49,7 @@ class LoadOptions:
         flags=("--fps",),
         above=0,
         expected="a positive number or 'file'",
-        unit="frames a second",
+        unit="frames per second",
         shown_default="file's, or 24",
         needs=(_MOVES,),
     )
@@ -88,7 +88,7 @@ class LoadOptions:
     )
     step: int = option(
         1,
-        help="Only every N-th frame of each clip, at the rate that goes with it.",
+        help="Only every N-th frame of each clip; the frame rate is divided by N.",
         flags=("--step",),
         metavar="N",
         minimum=1,
@@ -194,7 +194,7 @@ class SaveOptions:
     )
     short_rotations: bool = option(
         False,
-        help="16-bit rotations: 5 to 24 kB less, which not every engine reads.",
+        help="16-bit rotations: 5 to 24 kB less; not every engine supports them.",
         flags=("--short-rotations",),
         needs=(
             _WRITTEN_ANEW,

@@ -253,7 +253,7 @@ def _pose(track: PoseTrack, f: int, skeleton: StickSkeleton) -> dict[str, Any]:
     found = rotations_of_pose(track, f, skeleton)
     size = bounding_diagonal(skeleton.joints)
     moved = np.flatnonzero(np.linalg.norm(found.residual, axis=1) > NOTHING * size)
-    rotations = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.turns.items()}
+    rotations = {skeleton.names[j]: axis_and_degrees(matrix) for j, matrix in found.rotations.items()}
     entry: dict[str, Any] = {
         "rotate": {name: entry for name, entry in rotations.items() if entry is not None},
         "translate": found.shift.tolist() if np.linalg.norm(found.shift) > NOTHING * size else None,

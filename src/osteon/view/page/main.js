@@ -51,8 +51,8 @@ const HEAT_PART = 0.99;
 const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const stage = find("stage");
 const canvas = /** @type {HTMLCanvasElement} */ (find("canvas"));
-const asked = document.querySelector('meta[name="osteon-mode"]')?.getAttribute("content");
-const mode = asked === "static" || asked === "file" ? asked : "server";
+const declaredMode = document.querySelector('meta[name="osteon-mode"]')?.getAttribute("content");
+const mode = declaredMode === "static" || declaredMode === "file" ? declaredMode : "server";
 const notices = new Notices(stage);
 const store = new Store(firstState());
 const client = new Client(mode);
@@ -126,7 +126,7 @@ class Page {
 
   /** Shows the first model, or the one in the address. */
   async begin() {
-    await this.opener.begin(this.address.asked);
+    await this.opener.begin(this.address.initial);
     this.address.begin();
   }
 
@@ -155,7 +155,7 @@ class Page {
       packsOf: (ids) => Promise.all(ids.map((id) => opener.packOf(id))),
     });
     const levels = buildLevels(store, { levelError: (point) => engine.levelError(point) });
-    const fit = buildFit(store, client, { ...act, tell: act.announce, opened: (id) => opener.openResult(id) });
+    const fit = buildFit(store, client, { ...act, opened: (id) => opener.openResult(id) });
     const colors = {
       boneColor: (bone) => css(boneColors(bone + 1), bone),
       color: (at) => css(heat, Math.round(255 * at)),

@@ -18,7 +18,7 @@ import { jointSlidersOf, withAngle } from "./joint_sliders.js";
 import { driverColors, paintColumn, paintSupports } from "./panel_paint.js";
 import { placedPoints, pulled, eigenskinRig } from "./rig.js";
 
-/** No pose of the list. */
+/** Index in place of a pose of the list. */
 export const BY_HAND = -1;
 export const AT_REST = -2;
 
@@ -297,7 +297,7 @@ export class EigenskinPosing {
   }
 }
 
-/** How far skin and EigenSkin are from the meshes of known poses: RMS and worst of the surface, parts of the diagonal. */
+/** Errors of skin and EigenSkin against the meshes of known poses: RMS and worst of the surface, parts of the diagonal. */
 
 /** (v,3) the mesh of pose number p. @param {import("../engine/pack.js").Pack} pack */
 export function truthOf(pack, p) {
@@ -314,7 +314,7 @@ export function surfaceOf({ arrays, counts }) {
   return Uint32Array.from(used.keys()).filter((v) => used[v]);
 }
 
-/** (n,) how far vertices are from where they should be, parts of the diagonal. */
+/** (n,) distances of vertices from their target positions, parts of the diagonal. */
 export function distancesOf(posed, truth, surface, diagonal) {
   return Float32Array.from(surface, (v) => {
     let squared = 0;

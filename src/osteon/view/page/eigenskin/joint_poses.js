@@ -1,7 +1,7 @@
 /**
  * Converts joint rotations of a model to bone transforms, as deform/pose_skeleton.py does.
  *
- *   G_j = G_above(j) R_j,   x_j = x_above(j) + G_above(j) (p_j - p_above(j)),   T_j = [G_j | x_j - G_j p_j]
+ *   G_j = G_parent(j) R_j,   x_j = x_parent(j) + G_parent(j) (p_j - p_parent(j)),   T_j = [G_j | x_j - G_j p_j]
  *
  * @typedef {{rotations: Float64Array, shift: number[]}} JointPose  rotations (j,4) as x y z w, shift of the roots
  * @typedef {{frames: Quaternion[], places: Vector3[], transforms: Float64Array}} PlacedBones

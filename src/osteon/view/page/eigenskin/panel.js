@@ -34,7 +34,7 @@ export function canPoseJoints(pack) {
 export function buildEigenskin(store, eigenskin, act) {
   const [element, actions] = [make("div"), make("div")];
   let body = null;
-  // Filled when it is looked at: the first picture does not wait for it.
+  // Filled when it is first shown, so that the first picture does not wait for it.
   store.watch(["panel", "pack"], () => {
     const { panel, pack } = store.state;
     if ((panel !== "eigenskin" && panel !== "") || !canPoseJoints(pack)) eigenskin.pause();
@@ -177,7 +177,7 @@ export function jointBox(eigenskin) {
   return { element, actions, sync };
 }
 
-/** How far skin and EigenSkin are from the truth in this pose, and by how many eigendisplacements of each joint. */
+/** Errors of skin and EigenSkin against the ground truth in this pose, by the number of eigendisplacements per joint. */
 
 
 /** @param {import("../ui/store.js").Store} store @param {import("./eigenskin_posing.js").EigenskinPosing} eigenskin */

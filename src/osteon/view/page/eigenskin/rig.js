@@ -53,10 +53,10 @@ export function pulled(rig, jointSliders, pose, placed, point, target, points) {
   const to = new Vector3(...target).sub(pivot);
   if (!(from.length() > 0) || !(to.length() > 0)) return null;
   const up = rig.parents[joint];
-  const above = up < 0 ? new Quaternion() : placed.frames[up];
-  if (siblings.length === 1) return hinged(siblings[0], pose, new Vector3(...siblings[0].axis).applyQuaternion(above), from, to);
+  const parentFrame = up < 0 ? new Quaternion() : placed.frames[up];
+  if (siblings.length === 1) return hinged(siblings[0], pose, new Vector3(...siblings[0].axis).applyQuaternion(parentFrame), from, to);
   const by = new Quaternion().setFromUnitVectors(from.normalize(), to.normalize());
-  const turned = above.clone().invert().multiply(by).multiply(placed.frames[joint]);
+  const turned = parentFrame.clone().invert().multiply(by).multiply(placed.frames[joint]);
   return withLimitedRotation(siblings, pose, turned);
 }
 

@@ -338,7 +338,7 @@ export class Engine {
 
   // ---- camera -----------------------------------------------------------------------------------------------------
 
-  /** Where the camera follows the character to. */
+  /** The point that the camera follows. */
   get middle() {
     const { clip, frame } = this.clock;
     return this.character.motion.middleAt(clip, frame - clip.start);
@@ -382,7 +382,7 @@ export class Engine {
     this.refresh();
   }
 
-  /** Takes the mark away. */
+  /** Removes the mark. */
   unmark() {
     this.marked = null;
     this.refresh();
@@ -397,7 +397,7 @@ export class Engine {
     this.refresh();
   }
 
-  // ---- questions --------------------------------------------------------------------------------------------------
+  // ---- queries ----------------------------------------------------------------------------------------------------
 
   /** Errors of a frame, counted over all clips; distances are parts of the diagonal. */
   errorAt(frame, rank = this.rank) {
@@ -480,7 +480,7 @@ export class Engine {
     return positions.map((x, i) => x + center[i % 3]);
   }
 
-  /** By which mesh an instance of the crowd is drawn at a moment of its clock, and its attributes there. */
+  /** The mesh that draws an instance of the crowd at a moment of its clock, and its attributes then. */
   drawnInstance(number, seconds) {
     const { group, method } = this;
     if (!group) throw new Error("There is no crowd.");

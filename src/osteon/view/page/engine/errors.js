@@ -85,7 +85,7 @@ export class ErrorMeter {
     return percentileOf(found, part);
   }
 
-  /** (r+1,) E % of the asset cut to rank 0, 1, … */
+  /** (r+1,) E % of the asset truncated to rank 0, 1, … */
   byRank() {
     this.ranks ??= listedByRank(this.pack) ?? measureByRank(this.pack);
     return this.ranks;

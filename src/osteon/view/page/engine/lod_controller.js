@@ -2,7 +2,7 @@
 //
 // All characters share one tolerance, the accepted error on the screen in pixels. A character gets the lowest
 // level whose root mean square error, seen from its distance, is no more than that. The mean time of the last five frames
-// moves the tolerance; levels go there no faster than `rate` a second, so every bone fades.
+// moves the tolerance; levels change by at most `rate` per second, so every bone fades.
 //
 // The same as osteon/lod/controller.py, which explains it. It uses no clock: the same calls return the same levels.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 5.
@@ -22,7 +22,7 @@ export const CONTROLLER = { budget: 1 / 60, rate: 1, least: 0.25, most: 64, slac
 /** @returns {ControllerState} */
 export const firstState = () => ({ levels: [], tolerance: 1, times: [] });
 
-/** How many pixels a unit of a model takes; fov from top to bottom, in radians. */
+/** The size of a unit of a model in pixels; fov from top to bottom, in radians. */
 export function pixelsPerUnit(distance, screenHeight, fov) {
   // In a character that the camera is in, it is as large as can be.
   return distance <= 0 ? screenHeight : screenHeight / (2 * Math.tan(fov / 2) * distance);

@@ -6,7 +6,7 @@ import { materialOf } from "./mesh_shader.js";
 
 /** Half widths in CSS pixels: of a bone where it begins and where it ends, of a joint, of the dark line around all. */
 const [THICK, SLIM, DISC, RIM] = [4.2, 1.4, 4.6, 1.4];
-/** No joint. */
+/** Marks that no joint is highlighted. */
 const NOBODY = -1;
 /** Widths and opacity of a bone that follows, as parts of those of one that is computed. */
 const [FAINT_WIDTH, FAINT] = ["0.4", "0.3"];

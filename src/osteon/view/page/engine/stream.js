@@ -30,7 +30,7 @@ void main() {
   gl_Position = projectionMatrix * seen;
 }`;
 
-/** Number of vertex buffers that are used in turn, so that none is overwritten while it is drawn. */
+/** Number of vertex buffers that are used cyclically, so that none is overwritten while it is drawn. */
 const RING = 4;
 /** Vertices per block: their matrices stay in the cache. */
 const BLOCK = 256;

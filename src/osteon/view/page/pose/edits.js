@@ -32,7 +32,7 @@ export function restPose(rig) {
 }
 
 /**
- * Rotates the bone above a joint towards a point, with all descendants; in a rigid rig, with all descendants of the joint
+ * Rotates the parent bone of a joint towards a point, with all descendants; in a rigid rig, with all descendants of the joint
  * where that bone begins. At a root everything moves there.
  */
 export function rotateTowards(rig, pose, joint, target) {
@@ -46,7 +46,7 @@ export function rotateTowards(rig, pose, joint, target) {
   return swing(rig, pose, joint, between(from, to), pivot);
 }
 
-/** Moves a joint to a point; the bone above it changes its length, all descendants move along. */
+/** Moves a joint to a point; its parent bone changes its length, all descendants move along. */
 export function shift(rig, pose, joint, target) {
   const by = new Vector3(...target).sub(pointAt(pose.joints, joint));
   const up = rig.parents[joint];
@@ -62,7 +62,7 @@ export function shift(rig, pose, joint, target) {
   return withAlignedBones(rig, { ...pose, joints });
 }
 
-/** Moves a joint to a point by rotating the two bones above it, which keep their lengths and their bending side. */
+/** Moves a joint to a point by rotating its parent bone and the parent of that, which keep their lengths and their bending side. */
 export function reachFor(rig, pose, joint, target) {
   const middle = rig.parents[joint];
   const base = middle < 0 ? -1 : rig.parents[middle];
@@ -116,7 +116,7 @@ export function crossBone(pose, bone, scale) {
   return { ...pose, cross: changed(pose.cross, bone, scale) };
 }
 
-/** Another control line: where it rests, and where it is now. */
+/** Another control line: its rest position and its current position. */
 export function addLine(pose, { rest, ends }, domain) {
   const taken = new Set(pose.lines.map(({ name }) => name));
   let number = 1;

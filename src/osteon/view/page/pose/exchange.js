@@ -37,7 +37,7 @@ export class Exchange {
     this.#build = "";
   }
 
-  /** Nothing was answered yet. */
+  /** Forgets all results. */
   forget() {
     this.answer = this.segments = null;
     this.renew();
@@ -74,7 +74,7 @@ export class Exchange {
     if (Object.values(values).some(Boolean)) posed.paintTriangles(values);
     this.#build = header.build;
     this.segments = arrays.segments ?? this.segments;
-    // While a joint is dragged nothing is judged: the figures are those of the last pose that was.
+    // While a joint is dragged, no figures are computed: those of the last evaluated pose stay.
     this.answer = { ...header, roundTrip, judged: judged ? header.methods : (this.answer?.judged ?? null) };
     if (this.refused) this.clear();
     this.refused = false;

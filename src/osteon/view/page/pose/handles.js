@@ -1,6 +1,6 @@
 /**
  * Joints, bones, control lines and pins over the mesh, as elements of constant size that work with a mouse, touch, the
- * keyboard and screen readers. With two views each thing has two elements; Tab goes to the first.
+ * keyboard and screen readers. With two views each handle has two elements; Tab goes to the first.
  *
  * @typedef {{kind: "joint" | "bone" | "line" | "end" | "pin", index: number, end?: number}} Thing
  * @typedef {SVGElement & {thing: Thing}} Handle
@@ -102,7 +102,7 @@ export class Handles {
     const small = [this.selected, thing].some((one) => one?.kind === "joint" && this.rig?.small?.[one.index]);
     this.selected = thing;
     if (small && !this.showSmall) {
-      this.#views = []; // the one that was hidden is there as long as it is selected
+      this.#views = []; // a hidden joint is shown as long as it is selected
       this.place();
     }
     this.#markAll();

@@ -47,7 +47,7 @@ export function buildPose(store, client, posing, act) {
     element.append(body.element);
     actions.append(...body.actions);
   };
-  // Filled when it is looked at: the first picture does not wait for it.
+  // Filled when it is first shown, so that the first picture does not wait for it.
   store.watch(["panel", "pack", "scene"], () => {
     const { panel, model } = store.state;
     if (model !== opened) posing.forget();
@@ -176,7 +176,7 @@ function workBox(store, client, posing, act, before) {
   return { element, actions, sync };
 }
 
-/** Leave a choice out, or offer it. */
+/** Hide or show a choice. */
 function offer(input, without) {
   show(input, !without);
   show(input.nextSibling, !without);
@@ -293,7 +293,7 @@ export function saveBox(store, client, posing, act) {
   return { element, actions: make("div", { class: "row" }, pose, mesh), sync };
 }
 
-/** A word of a command line, in quotes where a shell would take it apart. */
+/** A word of a command line, in quotes where a shell would split it. */
 function quoted(word) {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

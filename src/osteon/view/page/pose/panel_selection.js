@@ -47,7 +47,7 @@ function titleOf({ rig, pose }, { kind, index, end = 0 }) {
   return kind === "end" ? `End ${end + 1} of ${pose.lines[index].name}` : `Line ${pose.lines[index].name}`;
 }
 
-/** The bone that a selection is about: of a joint, the one above it. */
+/** The bone of a selection: for a joint, its parent bone. */
 function boneOf({ rig }, { kind, index }) {
   if (kind === "bone") return index;
   return kind === "joint" ? rig.parentBone[index] : -1;

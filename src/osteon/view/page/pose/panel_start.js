@@ -62,8 +62,8 @@ export function startBox(store, client, posing, act) {
     const { model, scene } = store.state;
     try {
       const { limits } = scene;
-      const given = await act.run(`Uploading ${file.name}`, async (signal, tell) => {
-        await client.giveSkeleton(model, file, { limits, signal, tell });
+      const given = await act.run(`Uploading ${file.name}`, async (signal, report) => {
+        await client.giveSkeleton(model, file, { limits, signal, report });
         return true;
       });
       if (!given) return; // cancelled

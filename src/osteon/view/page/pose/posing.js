@@ -137,7 +137,7 @@ export class Posing {
     this.store.set({ posing: false });
   }
 
-  /** Forget the pose: another model is shown. */
+  /** Discards the pose when another model is shown. */
   forget() {
     this.pause();
     this.history = absent();
@@ -152,7 +152,7 @@ export class Posing {
     return poseMessage(this.rig, this.pose);
   }
 
-  /** How this can be posed; the first is the rule, the second may be shown beside it. @returns {string[]} */
+  /** The methods for this mesh: the default, then one that can be shown beside it. @returns {string[]} */
   get methods() {
     return this.about?.methods ?? [];
   }

@@ -93,7 +93,7 @@ class Study {
     else this.scale.enable(true); // the choice stays, and can be sent again
   }
 
-  /** A question that another tab answered is left behind. */
+  /** A question that another tab has answered is skipped. */
   async beenAnswered(error) {
     if (!(error instanceof Refusal) || error.status !== 409) throw error;
     return this.rater.state();

@@ -89,13 +89,13 @@ export class Address {
     this.engine = services.engine;
     this.timeline = services.timeline;
     this.opener = services.opener;
-    this.asked = readAddress(location.hash);
+    this.initial = readAddress(location.hash);
   }
 
   /** Shows the values of the address, and updates it from now on. */
   begin() {
     this.#base = this.#basis();
-    this.show(this.asked);
+    this.show(this.initial);
     this.store.watch(Object.keys(FIELDS), () => this.later());
     this.store.watch(["model", "pack", "panel"], () => this.write()); // at once, so that a reload finds it
     this.engine.orbitCamera.controls.addEventListener("change", () => this.later());
@@ -132,11 +132,11 @@ export class Address {
 
   async #follow() {
     if (location.hash === this.#written) return; // written here
-    const asked = readAddress(location.hash);
+    const requested = readAddress(location.hash);
     const { model, scene } = this.store.state;
-    if (asked.model && asked.model !== model && scene.models.some(({ id }) => id === asked.model))
-      await this.opener.show(asked.model);
-    this.show(asked);
+    if (requested.model && requested.model !== model && scene.models.some(({ id }) => id === requested.model))
+      await this.opener.show(requested.model);
+    this.show(requested);
   }
 
   later() {

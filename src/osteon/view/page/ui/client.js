@@ -71,11 +71,11 @@ export class Client {
   }
 
   /**
-   * Uploads files; several are the frames of one sequence, in the given order. `tell` receives the uploaded percentage
+   * Uploads files; several are the frames of one sequence, in the given order. `report` receives the uploaded percentage
    * sent and, when all is there, that the program reads it; `signal` ends both. Returns the id.
-   * @param {File[]} files @param {{limits: Record<string, any>, signal: AbortSignal, tell(text: string): void}} how
+   * @param {File[]} files @param {{limits: Record<string, any>, signal: AbortSignal, report(text: string): void}} how
    */
-  async open(files, { limits, signal, tell }) {
+  async open(files, { limits, signal, report }) {
     checkSize(files, limits.upload_bytes);
     const group = `g${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
     const total = Math.max(1, files.reduce((sum, { size }) => sum + size, 0));
@@ -86,7 +86,7 @@ export class Client {
       const query = files.length > 1 ? `?group=${group}&index=${index}&count=${files.length}` : "";
       const onProgress = (bytes) => {
         const part = Math.min(100, Math.floor((100 * (sent + bytes)) / total));
-        tell(part < 100 ? `Uploading ${name}, ${part} %` : `Reading ${name}`);
+        report(part < 100 ? `Uploading ${name}, ${part} %` : `Reading ${name}`);
       };
       ({ id } = await upload(`./open${query}`, file, { signal, onProgress }));
       sent += file.size;
@@ -122,11 +122,11 @@ export class Client {
   }
 
   /** Replaces the skeleton of a model. */
-  async giveSkeleton(id, file, { limits, signal, tell }) {
+  async giveSkeleton(id, file, { limits, signal, report }) {
     checkSize([file], limits.skeleton_bytes);
     const onProgress = (bytes) => {
       const part = Math.floor((100 * bytes) / Math.max(1, file.size));
-      tell(part < 100 ? `Uploading ${file.name}, ${part} %` : `Reading ${file.name}`);
+      report(part < 100 ? `Uploading ${file.name}, ${part} %` : `Reading ${file.name}`);
     };
     await upload(`./pose/${encodeURIComponent(id)}/skeleton`, file, { signal, onProgress });
   }

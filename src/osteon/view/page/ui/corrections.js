@@ -91,7 +91,7 @@ const MOST = 60; // sliders; of more targets the first
 export function targetSliders(store, act) {
   const on = toggle("Move targets by hand", (value) => {
     held = value ? act.now() : null;
-    tell();
+    apply();
   });
   const home = make("div", { class: "joints", role: "group", "aria-label": "Morph targets" });
   const zero = make("button", { type: "button", onclick: () => set((held ?? []).map(() => 0)) }, "All to 0");
@@ -107,9 +107,9 @@ export function targetSliders(store, act) {
 
   const set = (values) => {
     held = values;
-    tell();
+    apply();
   };
-  const tell = () => {
+  const apply = () => {
     act.hold(held);
     sync();
   };

@@ -25,16 +25,16 @@ const SAVED = [".glb", ".usdc", ".npz"];
 /**
  * @param {import("./store.js").Store} store
  * @param {import("./client.js").Client} client
- * @param {{opened(id: string): Promise<void>, fail(error: unknown): void, tell(text: string): void,
+ * @param {{opened(id: string): Promise<void>, fail(error: unknown): void, announce(text: string): void,
  *   run: import("./notices.js").Notices["run"]}} act
  */
 export function buildFit(store, client, act) {
   const subject = select("Sequence", () => {});
-  const asked = new OptionForm();
+  const optionForm = new OptionForm();
   const formId = unique("fit");
   const start = make("button", { type: "submit", class: "wide main", form: formId }, "Skin it");
   const cancel = make("button", { type: "button", class: "wide", hidden: true }, "Cancel");
-  const form = make("form", { id: formId }, subject.element, asked.element);
+  const form = make("form", { id: formId }, subject.element, optionForm.element);
   const work = new Stages();
   const subjectName = make("p", { class: "note" });
   const running = make("div", { hidden: true }, subjectName, work.element);
@@ -68,19 +68,19 @@ export function buildFit(store, client, act) {
     setRunning(false);
     job = "";
     if (message.error) act.fail(message.error);
-    else if ("cancelled" in message) act.tell("The fit was cancelled; nothing changed.");
+    else if ("cancelled" in message) act.announce("The fit was cancelled; nothing changed.");
     else await act.opened(message.done);
     start.focus();
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     work.clear();
-    setText(subjectName, summary(subject.input.selectedOptions[0]?.text, asked));
+    setText(subjectName, summary(subject.input.selectedOptions[0]?.text, optionForm));
     setRunning(true);
     cancel.focus();
     try {
-      job = await client.fit(subject.input.value, asked.values());
-      client.follow(job, (message) => ("stage" in message ? work.tell(message) : ended(message)));
+      job = await client.fit(subject.input.value, optionForm.values());
+      client.follow(job, (message) => ("stage" in message ? work.showProgress(message) : ended(message)));
     } catch (error) {
       ended({ error });
     }
@@ -109,16 +109,16 @@ export function buildFit(store, client, act) {
     const { fit = [] } = store.state.scene.limits;
     if (JSON.stringify(fit) === built) return; // keep the values when a model is added
     built = JSON.stringify(fit);
-    asked.build(fit);
+    optionForm.build(fit);
   });
   return { name: "fit", title: "Fit", element, actions };
 }
 
 /** Describes a fit in one line: the bones, and other values that differ from the defaults. */
-function summary(name, asked) {
-  const { bones, bone_type: type } = asked.values();
+function summary(name, optionForm) {
+  const { bones, bone_type: type } = optionForm.values();
   const number = bones ? `${bones} ${type} bones` : `${type} bones, as many as the motion shows`;
-  return `${[`${name}: ${number}`, ...asked.changes(["bones", "bone_type"])].join(", ")}.`;
+  return `${[`${name}: ${number}`, ...optionForm.changes(["bones", "bone_type"])].join(", ")}.`;
 }
 
 /** Stages with their progress, and their errors if known. */
@@ -137,7 +137,7 @@ class Stages {
     setText(this.words, "Waiting for the worker");
   }
 
-  tell({ stage, fraction, error_percent: error }) {
+  showProgress({ stage, fraction, error_percent: error }) {
     const name = STAGES[stage] ?? stage;
     if (!this.#rows.has(stage)) {
       const bar = make("progress", { max: 1, value: 0, "aria-label": name });
@@ -164,7 +164,7 @@ function saveButtons(store, client, act) {
       if (!file) return; // cancelled
       saveFile(file, name);
       store.set({ unsaved: store.state.unsaved.filter((id) => id !== model) });
-      act.tell(`${name} is saved in the download folder of the browser.`);
+      act.announce(`${name} is saved in the download folder of the browser.`);
     } catch (error) {
       act.fail(error);
     }

@@ -30,7 +30,7 @@ export class Notices {
   /**
    * Runs a long job that can be cancelled: `work` gets an abort signal, and a function that shows its progress.
    * Resolves to the result of the job, or to undefined if it was cancelled.
-   * @template T @param {string} text @param {(signal: AbortSignal, tell: (text: string) => void) => Promise<T>} work
+   * @template T @param {string} text @param {(signal: AbortSignal, report: (text: string) => void) => Promise<T>} work
    * @returns {Promise<T | undefined>}
    */
   async run(text, work) {
@@ -39,11 +39,11 @@ export class Notices {
       control.abort();
       this.announce("Cancelling", true);
     });
-    const tell = (now) => control.signal.aborted || this.announce(now, true);
-    tell(text);
+    const report = (now) => control.signal.aborted || this.announce(now, true);
+    report(text);
     show(this.cancel, true);
     try {
-      return await work(control.signal, tell);
+      return await work(control.signal, report);
     } catch (error) {
       if (!control.signal.aborted) throw error;
     } finally {

@@ -53,8 +53,8 @@ export class Opener {
       this.notices.clear();
       const groups = await groupsOfFiles(files, limits);
       for (const group of groups) {
-        const id = await this.notices.run(`Uploading ${group[0].name}`, (signal, tell) =>
-          this.client.open(group, { limits, signal, tell }),
+        const id = await this.notices.run(`Uploading ${group[0].name}`, (signal, report) =>
+          this.client.open(group, { limits, signal, report }),
         );
         if (id === undefined) return; // cancelled
         await this.#askScene();
@@ -130,8 +130,8 @@ export class Opener {
 
   /** Loads a pack, with progress; can be cancelled. */
   #fetched(id, name) {
-    return this.notices.run(`Loading ${name}`, (signal, tell) =>
-      this.packOf(id, { signal, onProgress: (part) => tell(`Loading ${name}, ${Math.round(100 * part)} %`) }),
+    return this.notices.run(`Loading ${name}`, (signal, report) =>
+      this.packOf(id, { signal, onProgress: (part) => report(`Loading ${name}, ${Math.round(100 * part)} %`) }),
     );
   }
 
@@ -185,8 +185,8 @@ export class Opener {
   async findClusters() {
     const { model: id, pack } = this.store.state;
     await this.#tried(async () => {
-      const found = await this.notices.run("Finding near-rigid triangles", async (signal, tell) => {
-        const onStage = ({ stage, fraction }) => tell(`Near-rigid triangles: ${stage}, ${Math.round(100 * fraction)} %`);
+      const found = await this.notices.run("Finding near-rigid triangles", async (signal, report) => {
+        const onStage = ({ stage, fraction }) => report(`Near-rigid triangles: ${stage}, ${Math.round(100 * fraction)} %`);
         const last = await this.client.ended(await this.client.findClusters(id), { signal, onStage });
         return last && this.client.clusters(id);
       });

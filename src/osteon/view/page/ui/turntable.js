@@ -10,10 +10,10 @@ const SAMPLES = 6; // pictures that the palette is found from
 
 /**
  * @param {import("../engine/engine.js").Engine} engine
- * @param {{signal: AbortSignal, tell(text: string): void}} how
+ * @param {{signal: AbortSignal, report(text: string): void}} how
  * @returns {Promise<Blob>}
  */
-export async function takeTurntable(engine, { signal, tell }) {
+export async function takeTurntable(engine, { signal, report }) {
   const { orbitCamera, width, height, playing, clock } = engine;
   const scale = Math.min(1, LONGEST / Math.max(width, height));
   const size = { width: Math.round(scale * width), height: Math.round(scale * height) };
@@ -32,7 +32,7 @@ export async function takeTurntable(engine, { signal, tell }) {
       signal.throwIfAborted();
       writer.add(shoot(i));
       if (playing) engine.advance(DELAY / 100);
-      tell(`Turntable, ${Math.round((100 * (i + 1)) / FRAMES)} %`);
+      report(`Turntable, ${Math.round((100 * (i + 1)) / FRAMES)} %`);
       await new Promise((go) => setTimeout(go)); // the page stays alive
     }
     return writer.end();

@@ -16,7 +16,7 @@ const SIZES = [
 /**
  * @param {import("./store.js").Store} store
  * @param {{lookFrom(name: string): void, chooseLight(file: File): Promise<void>, picture(how: {scale: number, transparent: boolean}): Promise<Blob>,
- *   turntable(how: {signal: AbortSignal, tell(text: string): void}): Promise<Blob>, run: import("./notices.js").Notices["run"], fail(error: unknown): void,
+ *   turntable(how: {signal: AbortSignal, report(text: string): void}): Promise<Blob>, run: import("./notices.js").Notices["run"], fail(error: unknown): void,
  *   announce(text: string): void}} act
  */
 export function buildView(store, act) {
@@ -64,7 +64,7 @@ export function buildView(store, act) {
   );
   const gif = make(
     "button",
-    { type: "button", onclick: () => keep("Turntable, 0 %", "-turntable.gif", (signal, tell) => act.turntable({ signal, tell })) },
+    { type: "button", onclick: () => keep("Turntable, 0 %", "-turntable.gif", (signal, report) => act.turntable({ signal, report })) },
     "Turntable GIF",
   );
   const actions = make("div", {}, make("div", { class: "row" }, png, gif));

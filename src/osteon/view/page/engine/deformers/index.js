@@ -1,4 +1,4 @@
-// Deformers by kind: a new kind is a file beside this and a line here.
+// Deformers by kind: a new kind is one file in this folder and one line here.
 //
 // A deformer exports
 //   FLOATS                                    numbers per bone in the palette, a multiple of 4

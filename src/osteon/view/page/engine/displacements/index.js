@@ -1,7 +1,7 @@
-// Displacements of the rest pose before the deformer, by kind: a new kind is a file beside this and a line here.
+// Displacements of the rest pose before the deformer, by kind: a new kind is one file in this folder and one line here.
 //
 // A kind exports
-//   columnsOf(arrays, counts)                 how many columns it has
+//   columnsOf(arrays, counts)                 number of its columns
 //   textures(kind, arrays, counts, limits)    its textures by uniform name
 //   chunk(kind, arrays, counts)               GLSL of void displace_KIND(Moment now, int columns, inout vec3 p, inout vec3 n)
 //   coefficientsAt(arrays, counts, moment, columns)    in script: the coefficients at a moment

@@ -14,7 +14,7 @@ const CLOSE = 1e-14;
  * @param {Tables} tables @param {ArrayLike<number>} transforms
  */
 export function jointValues(tables, transforms) {
-  const rotationOf = cached((joint) => turnOfJoint(transforms, tables.parents[joint], joint));
+  const rotationOf = cached((joint) => rotationOfJoint(transforms, tables.parents[joint], joint));
   const known = driverTables(tables).map((driver) => shapesAt(driver, driver.joints.map(rotationOf)));
   let at = 0;
   return Float64Array.from(tables.driver, (d) => known[d].reduce((sum, shape) => sum + shape * tables.weights[at++], 0));
@@ -25,7 +25,7 @@ export function jointValues(tables, transforms) {
  *   driver: Int32Array, weights: Float32Array, parents: Int32Array}} Tables  Arrays of an EigenSkin displacement.
  */
 
-/** (r,) the largest that each column becomes where something is known about it: at the centres of its driver. */
+/** (r,) the largest value of each column at the centres of its driver. */
 export function largestValues(tables) {
   const known = driverTables(tables).map((driver) => driver.centres.map((centre) => shapesAt(driver, centre)));
   let at = 0;
@@ -97,9 +97,9 @@ export function rotationVector([x, y, z, w]) {
 }
 
 /** The rotation of a bone relative to its parent, as a unit quaternion x y z w. */
-function turnOfJoint(transforms, parent, joint) {
-  const [above, mine] = [rotationOf(transforms, parent), rotationOf(transforms, joint)];
-  const m = (i, j) => above[i] * mine[j] + above[3 + i] * mine[3 + j] + above[6 + i] * mine[6 + j];
+function rotationOfJoint(transforms, parent, joint) {
+  const [base, own] = [rotationOf(transforms, parent), rotationOf(transforms, joint)];
+  const m = (i, j) => base[i] * own[j] + base[3 + i] * own[3 + j] + base[6 + i] * own[6 + j];
   const [xx, yy, zz] = [m(0, 0), m(1, 1), m(2, 2)];
   const [a, b, c] = [m(2, 1) - m(1, 2), m(0, 2) - m(2, 0), m(1, 0) - m(0, 1)];
   const [d, e, f] = [m(0, 1) + m(1, 0), m(0, 2) + m(2, 0), m(1, 2) + m(2, 1)];

@@ -58,7 +58,7 @@ export class Supports {
     this.drivers = driversOf(arrays, positionRank(arrays, { vertices }));
   }
 
-  /** (v,3) where a column takes the rest pose at most. */
+  /** (v,3) the rest pose displaced by a column with its largest coefficient. */
   displacements(column) {
     this.#largest ??= largestValues(this.arrays);
     const size = 3 * this.vertices;
@@ -66,7 +66,7 @@ export class Supports {
     return this.arrays.basis.subarray(column * size, (column + 1) * size).map((x) => factor * x);
   }
 
-  /** (v,) how far that is. */
+  /** (v,) the lengths of these displacements. */
   lengths(column) {
     const moved = this.displacements(column);
     return Float32Array.from({ length: this.vertices }, (_, v) => Math.hypot(...moved.subarray(3 * v, 3 * v + 3)));

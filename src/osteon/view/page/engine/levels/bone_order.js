@@ -54,15 +54,15 @@ export class BoneOrder {
     const [leader, whole] = [new Int32Array(ranks.length).fill(-1), new Float64Array(offsets.length)];
     const byRank = Array.from(ranks.keys()).sort((a, b) => ranks[a] - ranks[b] || a - b);
     for (const b of byRank) {
-      const above = parents[b];
+      const parent = parents[b];
       if (ranks[b] < count) {
         leader[b] = ranks[b];
         whole[12 * b] = whole[12 * b + 5] = whole[12 * b + 10] = 1;
-      } else if (above < 0) {
+      } else if (parent < 0) {
         whole.set(offsets.subarray(12 * b, 12 * b + 12), 12 * b);
       } else {
-        leader[b] = leader[above];
-        product(whole, 12 * above, offsets, 12 * b, whole, 12 * b);
+        leader[b] = leader[parent];
+        product(whole, 12 * parent, offsets, 12 * b, whole, 12 * b);
       }
     }
     return { leader, whole };

@@ -96,9 +96,9 @@ export class CharacterLevels {
 }
 
 // How far a character at a level is from itself with all bones and blends, measured on some of its vertices.
-// Both are made from the same keys, and corrections, which both have, are left out.
+// Both are made from the same keys; corrections, which both have, are omitted.
 
-/** Vertices that are looked at, and frames of a clip. */
+/** Number of sampled vertices, and of sampled frames per clip. */
 const [VERTICES, FRAMES] = [160, 24];
 
 export class LevelError {

@@ -35,7 +35,7 @@ export class LevelCrowd {
   }
 
   /**
-   * Draws the crowd; true if levels are still on their way.
+   * Draws the crowd; true if levels are still changing.
    * @param {THREE.WebGLRenderer} renderer @param {THREE.PerspectiveCamera} camera
    * @param {LevelChoice} choice @param {Picture} picture
    */
@@ -62,7 +62,7 @@ export class LevelCrowd {
     for (const kind of this.kinds) kind?.send(renderer);
   }
 
-  /** Of every instance how large a unit and it itself are on the screen, and the curve of its clip. */
+  /** For every instance the size of a unit and of itself on the screen, and the curve of its clip. */
   lookAt(camera, height) {
     const fov = (camera.fov * Math.PI) / 180;
     this.viewpoint.setFromMatrixPosition(camera.matrixWorld);

@@ -146,7 +146,7 @@ export class LevelKind {
     return error.squaredAt(instance.clip, instanceMoment(this.character.pack, instance, seconds), point);
   }
 
-  /** By which mesh the instance with a number is drawn now, and its attributes. */
+  /** The mesh that draws an instance now, and its attributes. */
   drawn(i) {
     const m = this.members.indexOf(i);
     return { character: this.shapes[this.shapeOf[m]], vectors: this.vectors[m] };

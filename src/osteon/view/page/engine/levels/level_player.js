@@ -56,14 +56,14 @@ export class LevelPlayer {
     return (this.keys[clip] ??= makeKeys(pack, pack.clips[clip], orders[clip], center));
   }
 
-  /** A bone on its way: a part from where it would follow to where it is. */
+  /** A bone that fades in: interpolated from its following position to its own position. */
   fade(clip, rank, { low, part }, out, at) {
     const { exact, faded, family, entry } = this;
     const { order, parents, ranks, offsets } = this.orders[clip];
     const b = order[rank];
-    const above = parents[b] < 0 ? -1 : ranks[parents[b]];
-    if (above < 0) faded.set(offsets.subarray(12 * b, 12 * b + 12), 12 * rank);
-    else product(above < low ? exact : faded, 12 * above, offsets, 12 * b, faded, 12 * rank);
+    const parent = parents[b] < 0 ? -1 : ranks[parents[b]];
+    if (parent < 0) faded.set(offsets.subarray(12 * b, 12 * b + 12), 12 * rank);
+    else product(parent < low ? exact : faded, 12 * parent, offsets, 12 * b, faded, 12 * rank);
     family.fromMatrix(faded, 12 * rank, out, at);
     family.fromMatrix(exact, 12 * rank, entry, 0);
     family.mixInto(out, at, entry, 0, part);

@@ -1,4 +1,4 @@
-// Reading a bone at a level, in GLSL: that of its leader, moved by a constant.
+// Reads a bone at a level, in GLSL: the bone of its leader, moved by a constant offset.
 //
 //   U_b = T_leader O   where T is in the list of prepared bones and O in the BoneFollowTable
 //

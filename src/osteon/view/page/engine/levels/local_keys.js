@@ -5,15 +5,15 @@
 //
 // G_b shifts to the pivot of a bone. The rotation R of the local matrix is a quaternion, interpolated between two frames
 // spherically; t and the stretch S linearly. Keys are in the order of the bones: only those of the first bones are used.
-// The same as osteon/lod/level_player.py and level_player.py.
+// The same as osteon/lod/level_player.py.
 // Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 3.1 and 4.3, eq. 3 and 4.
 import { centeredInto, determinant, inverseInto, polarInto, product, quaternionInto } from "../affine.js";
 
 /** Layout of a key: rotation (x y z w), shift, half the angle to the next rotation and one over its sine; then perhaps S. */
 const [SHIFT, ANGLE, SINE, STRETCH, ALL] = [4, 7, 8, 9, 18];
-/** Arcs whose cosine is closer to one than this are walked straight. */
+/** Arcs whose cosine is closer to one than this are interpolated linearly. */
 const SHORT_ARC = 1e-9;
-/** Stretches that differ from none by less than this in all frames are left out. */
+/** Stretches that differ from none by less than this in all frames are omitted. */
 const SHAPE = 2e-6;
 /** A bone with less than this part of its largest volume cannot be a parent. */
 const FLAT = 1e-9;
@@ -169,13 +169,13 @@ function stretch(numbers, i, j, part, m, at) {
   }
 }
 
-/** The matrix m[at …] = m[above …] m[at …]. */
-function chain(m, above, at) {
+/** The matrix m[at …] = m[parent …] m[at …]. */
+function chain(m, parent, at) {
   for (let k = at; k < at + 4; k++) {
     const x = m[k], y = m[k + 4], z = m[k + 8];
-    m[k] = m[above] * x + m[above + 1] * y + m[above + 2] * z;
-    m[k + 4] = m[above + 4] * x + m[above + 5] * y + m[above + 6] * z;
-    m[k + 8] = m[above + 8] * x + m[above + 9] * y + m[above + 10] * z;
+    m[k] = m[parent] * x + m[parent + 1] * y + m[parent + 2] * z;
+    m[k + 4] = m[parent + 4] * x + m[parent + 5] * y + m[parent + 6] * z;
+    m[k + 8] = m[parent + 8] * x + m[parent + 9] * y + m[parent + 10] * z;
   }
-  for (let k = 3; k < 12; k += 4) m[at + k] += m[above + k];
+  for (let k = 3; k < 12; k += 4) m[at + k] += m[parent + k];
 }
