@@ -44,7 +44,7 @@ def _verdict(results: StudyResults) -> str:
     """The candidate with the highest mean, and whether the next one differs significantly."""
     rated = [r.summary for r in results.results if r.summary.mean is not None]
     if not rated:
-        return "Nobody has answered yet."
+        return "There are no answers yet."
     best, *others = sorted(rated, key=lambda s: -(s.mean or 0.0))
     verdict = (
         f'<strong class="good">{escape(best.name)}</strong> was found most similar: {_digits(best.mean)} of {HIGHEST}'

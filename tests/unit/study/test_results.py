@@ -83,7 +83,7 @@ def test_the_page_has_a_plot_and_every_pair(results):
 @pytest.mark.parametrize(
     ("raters", "score", "says"),
     [
-        (0, lambda rater, name: 5, "Nobody has answered yet"),
+        (0, lambda rater, name: 5, "There are no answers yet"),
         (1, lambda rater, name: 5 if name == "as" else None, "ssd: no answers yet"),
         (2, lambda rater, name: 5, "all answers about ssd and as are the same, so neither test can be made"),
         (2, lambda rater, name: 4 + rater if name == "as" else 5, "so there is no ratio of variances"),

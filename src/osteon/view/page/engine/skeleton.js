@@ -7,7 +7,7 @@ import { materialOf } from "./mesh_shader.js";
 /** Half widths in CSS pixels: of a bone where it begins and where it ends, of a joint, of the dark line around all. */
 const [THICK, SLIM, DISC, RIM] = [4.2, 1.4, 4.6, 1.4];
 /** Marks that no joint is highlighted. */
-const NOBODY = -1;
+const NO_BONE = -1;
 /** Widths and opacity of a bone that follows, as parts of those of one that is computed. */
 const [FAINT_WIDTH, FAINT] = ["0.4", "0.3"];
 /** In a crowd, widths are those of a character of this height in pixels, and smaller for smaller ones. */
@@ -84,7 +84,7 @@ export function skeletonMesh(character, { crowd = false } = {}) {
   const { pack, center, uniforms } = character;
   if (!hasSkeleton(pack)) return null;
   const geometry = partsGeometry([...boneParts(pack), ...jointParts(pack)], center);
-  const more = { pixels: { value: new THREE.Vector2(1, 1) }, chosen: { value: NOBODY } };
+  const more = { pixels: { value: new THREE.Vector2(1, 1) }, chosen: { value: NO_BONE } };
   const material = character.shaderMaterial(character.defines("result", crowd ? { CROWD: 1 } : {}), {
     ...{ vertexShader: VERTEX(character.poseChunk), fragmentShader: FRAGMENT, uniforms: { ...uniforms, ...more } },
     ...{ depthTest: false, depthWrite: false, transparent: true },
@@ -97,7 +97,7 @@ export function skeletonMesh(character, { crowd = false } = {}) {
 
 /** Highlights the joint whose weights are shown. */
 export function chooseJoint(mesh, { paint, bone }) {
-  materialOf(mesh).uniforms.chosen.value = paint === "weights" ? bone : NOBODY;
+  materialOf(mesh).uniforms.chosen.value = paint === "weights" ? bone : NO_BONE;
 }
 
 /** Where the joints are at a moment; none without a skeleton. @returns {number[][]} */

@@ -72,7 +72,7 @@ export class Opener {
     if (pack?.kind === "sequence" && !pack.still && !peersOf(scene, model).length) this.#openPanel("fit");
   }
 
-  /** Closes a model. Asks first if it was fitted here and is not saved. */
+  /** Closes a model. Confirms first if it was fitted here and is not saved. */
   async close(id) {
     const { unsaved } = this.store.state;
     const name = this.#model(id)?.name ?? "the model";
