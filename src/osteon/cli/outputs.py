@@ -3,7 +3,7 @@
 outputs = plan_outputs([*inputs, files.rig], file_output("--report", files.report), …)
 …                                   # the work
 with outputs.writing():
-    …                               # whatever is written in here appears when the block ends
+    …                               # everything written here appears when the block ends
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The worker process of the page, as the server sees it, and jobs with progress that the page follows and cancels."""
+"""The worker process of the page server, and jobs whose progress the page follows and which it can cancel.
+
+The process and its pipes are those of `multiprocessing`. An executor does not fit: it cannot end a running task, and it
+unpickles results, which must not happen with data of a process that reads files from elsewhere. Messages are JSON.
+"""
 
 from __future__ import annotations
 
