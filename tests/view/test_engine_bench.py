@@ -94,7 +94,7 @@ def test_levels_are_measured_in_the_page(tmp_path, monkeypatch):
     rows = {row.metric: row for row in lod_page.page_rows(BenchRun(tmp_path, 1), case)}
     bound = rows["preparing matrices, a quarter of the bones / all"]
     assert (bound.bound, bound.kind) == (0.35, "max")
-    assert 0 < bound.value < 10  # six characters of few bones: mostly overhead and timer steps
+    assert 0 <= bound.value < 10  # six characters of few bones take less than a step of the timer
     assert 0 < rows["bytes sent a picture, a quarter of the bones / all"].value < 1
     assert rows["ms for 6 characters, all bones"].value > 0
 
