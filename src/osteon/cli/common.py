@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from osteon.cli.outputs import force_option
-from osteon.core.compile_kernels import WAITED
 from osteon.core.progress import Progress, ProgressEvent, RemainingTime, duration_text
 
 if TYPE_CHECKING:
@@ -235,6 +234,13 @@ _PARTS = {
 _SUMS = ("wall", "total")
 
 
+def _compile_seconds() -> float:
+    """Seconds that this process has waited for kernels."""
+    from osteon.core.compile_kernels import WAITED  # not at the top: `osteon --help` needs no threads
+
+    return WAITED.seconds
+
+
 class WallTime:
     """Seconds by stage since the start of a command."""
 
@@ -243,7 +249,7 @@ class WallTime:
         self._began = now() if began is None else began
         self._stages: dict[str, float] = {"import": now() - self._began}
         self._inside: list[float] = []  # seconds of nested stages, for every open stage
-        self._compiled = WAITED.seconds  # seconds of compiling that are counted
+        self._compiled = _compile_seconds()  # seconds of compiling that are counted
 
     @staticmethod
     def of_command() -> WallTime:
@@ -267,7 +273,8 @@ class WallTime:
 
     def _count_compiling(self) -> None:
         """Add the time spent waiting for kernels to the stage "compile"."""
-        waited, self._compiled = WAITED.seconds - self._compiled, WAITED.seconds
+        before, self._compiled = self._compiled, _compile_seconds()
+        waited = self._compiled - before
         if waited > 0:
             self._stages["compile"] = self._stages.get("compile", 0.0) + waited
             if self._inside:
