@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from osteon.cli import common
 from osteon.cli.common import WallTime, _TimeLeft, process_began, time_text
 from osteon.core.compile_kernels import Waited
 from osteon.core.progress import ProgressEvent, RemainingTime
@@ -49,7 +48,7 @@ def test_stages_and_what_no_stage_took_sum_to_the_wall_time() -> None:
 def test_compiling_is_a_stage_of_its_own_wherever_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     waited = Waited()
-    monkeypatch.setattr(common, "WAITED", waited)
+    monkeypatch.setattr("osteon.core.compile_kernels.WAITED", waited)
     watch = WallTime(0.0, clock)
 
     def compile_for(seconds: float) -> None:
