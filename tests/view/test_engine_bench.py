@@ -87,16 +87,16 @@ def test_every_bound_is_measured(small, tmp_path, monkeypatch):
 def test_levels_are_measured_in_the_page(tmp_path, monkeypatch):
     if why_no_engine() or not (browser_pages.PACKAGES / "esbuild").is_dir():
         pytest.skip("the page was not built here")
-    monkeypatch.setattr(lod_page, "CROWD", 6)
-    monkeypatch.setattr(lod_page, "ROUNDS", 3)
+    monkeypatch.setattr(lod_page, "CROWD", 200)
+    monkeypatch.setattr(lod_page, "ROUNDS", 5)
     made = made_levels(posable_model())
     case = LevelCase("branch", made.model, made.skin, measured=True)
     rows = {row.metric: row for row in lod_page.page_rows(BenchRun(tmp_path, 1), case)}
     bound = rows["preparing matrices, a quarter of the bones / all"]
     assert (bound.bound, bound.kind) == (0.35, "max")
-    assert 0 <= bound.value < 10  # six characters of few bones take less than a step of the timer
+    assert 0 < bound.value < 1.5  # so few bones are mostly overhead
     assert 0 < rows["bytes sent a picture, a quarter of the bones / all"].value < 1
-    assert rows["ms for 6 characters, all bones"].value > 0
+    assert rows["ms for 200 characters, all bones"].value > 0
 
 
 def test_what_levels_in_the_page_lack_is_named(tmp_path, monkeypatch):
