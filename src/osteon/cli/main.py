@@ -10,7 +10,6 @@ import sys
 import threading
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,11 +17,7 @@ from osteon import __version__
 from osteon.cli.common import process_began
 from osteon.cli.outputs import WRITTEN, handling_signals, stop
 from osteon.core.errors import OptionError, OsteonError
-from osteon.core.plugins import find_plugins, load_plugin, package_of
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
+from osteon.core.plugins import Plugin, find_plugins, load_plugin
 
 #: Listed by `osteon --help`; each is a module of this package and a function in it.
 COMMANDS = {
@@ -183,22 +178,20 @@ BENCH, BENCH_PACKAGE = "bench", "osteon_bench"
 BENCH_SUMMARY = "Measure Osteon: the paper, Dem Bones, files and players, growing inputs."
 
 
-def _found() -> dict[str, EntryPoint]:
+def _found() -> dict[str, Plugin]:
     """The entry points of the group by name; the benchmarks of a checkout count without being installed."""
-    from importlib.metadata import EntryPoint
-
     found = dict(find_plugins(GROUP))
     if find_spec(BENCH_PACKAGE) is None:
         found.pop(BENCH, None)
     else:
-        found.setdefault(BENCH, EntryPoint(BENCH, f"{BENCH_PACKAGE}.cli:{BENCH}", GROUP))
+        found.setdefault(BENCH, Plugin(BENCH, f"{BENCH_PACKAGE}.cli:{BENCH}", BENCH_PACKAGE))
     return found
 
 
 def plugin_summaries() -> dict[str, str]:
     """The line of each in `osteon --help`; the packages are not imported for it."""
     return {
-        name: BENCH_SUMMARY if name == BENCH else f"Added by the package {package_of(point)}."
+        name: BENCH_SUMMARY if name == BENCH else f"Added by the package {point.package}."
         for name, point in _found().items()
     }
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from osteon.core.character import Deformer, Displacement
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.plugins import find_plugins, load_plugin, package_of
+from osteon.core.plugins import find_plugins, load_plugin
 
 DEFORMERS = {
     "linear_blend": "osteon.deform.linear_blend:LinearBlend",
@@ -38,7 +38,7 @@ def deformer_class(kind: str) -> type[Deformer]:
     added: type[Deformer] = load_plugin(point, f"the deformer '{kind}'")
     if not isinstance(added, type) or getattr(added, "kind", None) != kind:
         raise OptionError(
-            f"the deformer '{kind}': '{point.value}' of the package {package_of(point)} is not a class whose kind is "
+            f"the deformer '{kind}': '{point.value}' of the package {point.package} is not a class whose kind is "
             f"'{kind}'; correct its entry point"
         )
     return added

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from osteon.core.errors import FileFormatError, OptionError
-from osteon.core.plugins import find_plugins, load_plugin, package_of
+from osteon.core.plugins import find_plugins, load_plugin
 from osteon.io.archives.model_npz import NPZ_MODEL
 from osteon.io.archives.sequences import NPY, NPZ
 from osteon.io.formats.format_types import Extra, LazyFunction, MeshFormat, ModelFormat, SequenceFormat
@@ -102,7 +102,7 @@ def _added_formats(suffix: str) -> tuple[AnyFormat, ...]:
     entries = found if isinstance(found, tuple) else (found,)
     if not all(isinstance(entry, AnyFormat) and entry.suffix == suffix for entry in entries):
         raise OptionError(
-            f"the format '{suffix}': '{point.value}' of the package {package_of(point)} is not a MeshFormat, "
+            f"the format '{suffix}': '{point.value}' of the package {point.package} is not a MeshFormat, "
             f"SequenceFormat or ModelFormat of this suffix; correct its entry point"
         )
     return entries
