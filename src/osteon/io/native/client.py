@@ -223,7 +223,7 @@ class _Kept:
 
     child: NativeChild
     path: Path
-    thread: int
+    thread: threading.Thread  # its end is the end of the child, and numbers of threads are used again
     since: float
 
 
@@ -249,7 +249,7 @@ def query_child(
     answer = child.query(request | {"path": str(source.path)}, room)
     if keep:
         with _KEPT_LOCK:
-            _KEPT.append(_Kept(child, source.path, threading.get_ident(), time.monotonic()))
+            _KEPT.append(_Kept(child, source.path, threading.current_thread(), time.monotonic()))
     else:
         child.end()
     frames: dict[str, NDArray[Any]] = {} if room.frames is None else {"frames": room.frames}
@@ -258,9 +258,9 @@ def query_child(
 
 def _kept(task: NativeTask, path: Path) -> NativeChild | None:
     """The child that has this file open, if it still runs; the others are ended."""
-    now, mine = time.monotonic(), threading.get_ident()
+    now, mine = time.monotonic(), threading.current_thread()
     with _KEPT_LOCK:
-        known = [kept for kept in _KEPT if kept.thread == mine or now - kept.since > IDLE]
+        known = [kept for kept in _KEPT if kept.thread is mine or now - kept.since > IDLE]
         _KEPT[:] = [kept for kept in _KEPT if kept not in known]
     found = None
     for kept in known:
