@@ -32,6 +32,7 @@ FOLDERS = {
     "simplex": Folder("posing without weights", "#dc4f87", "5"),
     "elastic": Folder("flesh around bones", "#c2703d", "2"),
     "lod": Folder("bones there is time for", "#1f9e83", "4"),
+    "apply": Folder("edit, collide, light", "#b04a8f", "1"),
     "synth": Folder("built-in subjects", "#86980f"),
     "pipeline": Folder("the order of stages", "#4d83ee"),
     "report": Folder("pictures, charts, advice", "#a45fd0"),
