@@ -11,14 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.core.animation import Clip
+from osteon.core.animation import Clip, frame_times
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.mesh import Asset, Image, Material
 from osteon.core.sequence import MeshSequence
 from osteon.io import LoadOptions, load_sequence, save_sequence
 from osteon.io.alembic.read import read_alembic_sequence
 from osteon.io.formats.options import ReadRequest
-from osteon.io.load.clips import frame_times
 from osteon.io.meshes.mesh import join_polygons, reversed_corners
 
 alembic3d = pytest.importorskip("alembic3d")

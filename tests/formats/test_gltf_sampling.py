@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from osteon.core.animation import key_rate
 from osteon.io import LoadOptions, load_sequence
 from osteon.io.gltf.channels import Channel
-from osteon.io.load.clips import key_rate
 
 TIMES = np.array([0.0, 1.0, 3.0])
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from osteon.core.animation import frame_times
 from osteon.deform.pose import pose_frames
 from osteon.io import save_model
-from osteon.io.load.clips import frame_times
 from osteon.io.usd import joints
 
 from ..tolerance import assert_same_points, worst_distance

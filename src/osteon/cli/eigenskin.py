@@ -19,7 +19,6 @@ from osteon.cli.common import (
     time_text,
     write_json,
 )
-from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.core.compile_kernels import start_compiling
@@ -28,6 +27,7 @@ from osteon.core.options import command_text, drop_unused, option
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io import MODEL_FORMATS, SaveOptions, holds_model, load_model, save_model
+from osteon.io.formats.engine_facts import FilePlays, engine_notes, file_plays, plays_json, plays_rows
 from osteon.io.metadata.baked import has_stock_form
 from osteon.io.save.atomic import written_path
 

@@ -20,7 +20,6 @@ from osteon.cli.common import (
     time_text,
     write_json,
 )
-from osteon.cli.engine_rows import engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.info import load_skinned, take_clips
 from osteon.cli.option_flags import is_any_given, options_of, refuse_given, refuse_unused, some_of
 from osteon.cli.outputs import file_output, model_output, plan_outputs
@@ -29,6 +28,7 @@ from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import drop_unused, option
 from osteon.fit.kernel_modules import LOD_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, save_model
+from osteon.io.formats.engine_facts import engine_notes, file_plays, plays_json, plays_rows
 from osteon.io.models import check_level_output
 from osteon.lod.options import LodOptions
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, write_json
-from osteon.cli.engine_rows import engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.skin import print_report, write_outputs
@@ -17,6 +16,7 @@ from osteon.core.compile_kernels import start_compiling
 from osteon.core.options import option
 from osteon.fit.kernel_modules import RIG_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, load_sequence
+from osteon.io.formats.engine_facts import engine_notes, file_plays, plays_json, plays_rows
 from osteon.io.models import note_lost
 from osteon.io.save.atomic import written_path
 from osteon.pipeline.options import RigOptions

@@ -11,7 +11,6 @@ import click
 import numpy as np
 
 from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, size_text, time_text, write_json
-from osteon.cli.engine_rows import FilePlays, engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.option_flags import is_given, naming_input, optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
 from osteon.cli.skin_clips import ClipRun, write_clips
@@ -31,6 +30,7 @@ from osteon.io import (
     save_played,
 )
 from osteon.io.engines import GLTF
+from osteon.io.formats.engine_facts import FilePlays, engine_notes, file_plays, plays_json, plays_rows
 from osteon.io.formats.options import ClipOptions
 from osteon.io.load.rig_files import PlayedClips, keeps_rig, open_character, play_on_rig, save_on_rig
 from osteon.io.models import note_lost

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from osteon.cli.common import WallTime, console, print_json, size_text, time_text, write_json
-from osteon.cli.engine_rows import file_plays, plays_json, plays_rows
 from osteon.cli.option_flags import refuse_given, refuse_unused
 from osteon.cli.outputs import Outputs
 from osteon.core.errors import OptionError
 from osteon.core.options import drop_unused
 from osteon.io import MODEL_FORMATS, SaveOptions, save_model, save_played
 from osteon.io.engines import GLTF
+from osteon.io.formats.engine_facts import file_plays, plays_json, plays_rows
 from osteon.io.load.rig_files import PlayedClips, save_clips_on_rig
 from osteon.io.load.source import numbered
 from osteon.io.save.atomic import written_path

@@ -1,4 +1,4 @@
-"""Animations: the bone transforms of every frame, named clips, and coefficients of stored displacements."""
+"""Animations: the bone transforms of every frame, named clips and their times, coefficients of stored displacements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from osteon.core.arrays import Float32, FloatArray, Int32, checked
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32, checked
 from osteon.core.bone_axes import off_axes
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import scale_of_bones
@@ -61,6 +61,35 @@ def clips_or_one(clips: Iterable[Clip], n_frames: int) -> tuple[Clip, ...]:
     found = tuple(clips) or (Clip("clip", 0, n_frames),)
     check_clips(found, n_frames)
     return found
+
+
+#: Frame rate of keys that fall on no common rate.
+DEFAULT_KEY_FPS = 30.0
+COMMON_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0)
+#: A key may differ from its frame by this fraction of a frame: times are float32, and some files round them.
+KEY_TOLERANCE = 0.02
+
+
+def frame_times(clips: tuple[Clip, ...], rate: float = 1.0) -> Float64:
+    """(f,) the time of each frame in units of 1 / `rate` seconds.
+
+    A clip starts where the next frame of the clip before it would be. With the clips' own rate the times are 0, 1, 2, …
+    """
+    times, start = [], 0.0
+    for clip in clips:
+        step = rate / clip.fps
+        times.append(start + np.arange(clip.n_frames) * step)
+        start += clip.n_frames * step
+    return np.concatenate(times)
+
+
+def key_rate(times: Float64) -> float:
+    """The lowest common frame rate on whose frames all key times fall, or 30."""
+    since = times - times.min()
+    for rate in COMMON_RATES:
+        if np.abs(since * rate - np.rint(since * rate)).max() <= KEY_TOLERANCE:
+            return rate
+    return DEFAULT_KEY_FPS
 
 
 #: Kinds of bone transforms; each includes those before it.

@@ -40,6 +40,14 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 _OPTIONS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _SCALARS = {"f8": types.float64, "f4": types.float32, "i8": types.int64, "i4": types.int32, "u1": types.uint8}
 _SCALARS |= {"b1": types.boolean, "i2": types.int16}
+#: The array types that callers pass. numba numbers types without a lock: two threads that meet a new type at the same
+#: moment would give it two numbers, and calls with one of them would find no definition. These exist before any thread.
+ARRAY_TYPES = tuple(
+    types.Array(scalar, n_axes, "C", readonly=readonly)
+    for scalar in _SCALARS.values()
+    for n_axes in range(1, 5)
+    for readonly in (False, True)
+)
 
 #: Kernels that state their types, by name, as their modules are imported.
 KERNELS: dict[str, Kernel] = {}

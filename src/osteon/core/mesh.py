@@ -10,7 +10,7 @@ count as one, because bodies stretch; others are rounded to the ratio of two com
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -120,6 +120,10 @@ class Asset:
     joint_of_vertex: Int32 | None = None  # (v,) the joint of the input's own rig that moved it most; never written
     joint_names: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin, compare=False)  # never written
+
+    def read_from(self, files: Sequence[Path]) -> Asset:
+        """The same asset with the files that it was read from."""
+        return replace(self, origin=replace(self.origin, files=tuple(files)))
 
     def with_pictures(self, kinds: Container[str] = PLAIN_PICTURES) -> Asset:
         """The same asset with pictures in these formats only; others are omitted."""

@@ -12,7 +12,7 @@ SKIN_KERNELS = (
     "osteon.fit.clustering.mean_shift",
     "osteon.fit.corrections.normals",
     "osteon.fit.moments",
-    "osteon.fit.skin.forward_selection",
+    "osteon.fit.skin.influences",
     "osteon.fit.skin.nonnegative",
     "osteon.fit.skin.procrustes",
     "osteon.fit.skin.rest_normals",
@@ -50,7 +50,7 @@ EIGENSKIN_KERNELS = (
     "osteon.deform.pose",
     "osteon.deform.column_rows",
     "osteon.fit.moments",
-    "osteon.fit.skin.forward_selection",
+    "osteon.fit.skin.influences",
     "osteon.fit.skin.nonnegative",
 )
 #: Levels of a mesh with fewer triangles.

@@ -11,9 +11,9 @@ from osteon.core.options import check_used
 from osteon.io.formats.format_types import LevelFiles
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
 from osteon.io.formats.registry import MODEL_FORMATS, model_format_of
-from osteon.io.load.origin import check_not_source, read_from
 from osteon.io.load.source import PathLike, numbered
 from osteon.io.save.atomic import atomic_file
+from osteon.io.save.overwriting import check_not_source
 
 
 def holds_model(path: PathLike) -> bool:
@@ -32,7 +32,7 @@ def save_model(
     """
     found = model_format_of(path)
     if not overwrite:
-        check_not_source(model.asset, path)
+        check_not_source(model.asset, Path(path))
     check_used(options, written=Path(path).suffix.lower())
     if found.plain_pictures:
         model = model.with_mesh(asset=model.asset.with_pictures())
@@ -109,4 +109,4 @@ def load_model(path: PathLike, *, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -
 
 
 def _read_from(model: SkinnedModel, path: Path) -> SkinnedModel:
-    return model.with_mesh(asset=read_from(model.asset, [path]))
+    return model.with_mesh(asset=model.asset.read_from([path]))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from osteon.io.formats.format_types import MeshFormat
 from osteon.io.formats.registry import FORMATS
-from osteon.io.load.inputs import natural_key
+from osteon.io.load.sequences import natural_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.animation import frame_times
 from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
 from osteon.core.model import SkinnedModel
-from osteon.io.load.clips import frame_times
 from osteon_bench.players.deviation import Play
 from osteon_bench.players.tools import why_no_usd
 

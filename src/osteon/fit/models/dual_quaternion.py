@@ -8,7 +8,7 @@ Both are quadratic in b, so the slope along a change c of b is (N'(b, c) - (y - 
 
 Weights, vertex by vertex: y does not change when all weights grow alike, so sum_k w_k J_k = 0, and with e = y - x the
 linearised error of other weights u is sum_k u_k (e + J_k): the same small problem on the simplex as for linear blending
-(forward_selection.py), G_kl = sum_f (e + J_k).(e + J_l). A step that does not lower the error is halved.
+(influences.py), G_kl = sum_f (e + J_k).(e + J_l). A step that does not lower the error is halved.
 Bones, frame by frame: Gauss-Newton for a small screw (omega, tau) before each bone, 6 unknowns each.
 A step that does not lower the error is rejected, and damping grows.
 

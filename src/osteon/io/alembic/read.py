@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import Clip
+from osteon.core.animation import Clip, frame_times, key_rate
 from osteon.core.arrays import Float32, Float64
 from osteon.core.progress import report_progress
 from osteon.core.sequence import MeshSequence
@@ -31,7 +31,7 @@ from osteon.io.alembic.meshes import (
 from osteon.io.alembic.ogawa import check_ogawa
 from osteon.io.formats.format_types import find_extra, load_extra
 from osteon.io.formats.options import LoadOptions, ReadRequest
-from osteon.io.load.clips import frame_times, key_rate, select_names
+from osteon.io.load.clips import select_names
 from osteon.io.load.source import MOST_FRAMES, Claims, Source, check_frames, numbered
 from osteon.io.metadata.asset import unpack_clips
 from osteon.io.native.child import Arrays, Outlet

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon import __version__
-from osteon.core.animation import Clip
+from osteon.core.animation import Clip, frame_times
 from osteon.core.arrays import Float32
 from osteon.core.mesh import Asset
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.format_types import load_extra
-from osteon.io.load.clips import frame_times
 from osteon.io.meshes.mesh import join_polygons, reversed_corners
 from osteon.io.metadata.asset import pack_clips, pack_materials
 

@@ -1,4 +1,4 @@
-"""Selection of clips by name and of frames (`A:B` or every N-th), and the times of frames."""
+"""Selection of clips by name and of frames (`A:B` or every N-th)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from osteon.core.animation import Clip
-from osteon.core.arrays import Float64
 from osteon.core.errors import OptionError
 from osteon.core.sequence import MeshSequence
 from osteon.io.load.source import quote
@@ -83,31 +82,3 @@ def parse_frames(text: str, count: int) -> list[int]:
     if not found:
         raise OptionError(f"--frames: {text} names no frame")
     return found
-
-
-DEFAULT_KEY_FPS = 30.0
-COMMON_RATES = (24.0, 25.0, 30.0, 48.0, 50.0, 60.0)
-#: A key may differ from its frame by this fraction of a frame: times are float32, and some files round them.
-KEY_TOLERANCE = 0.02
-
-
-def frame_times(clips: tuple[Clip, ...], rate: float = 1.0) -> Float64:
-    """(f,) the time of each frame in units of 1 / `rate` seconds.
-
-    A clip starts where the next frame of the clip before it would be. With the clips' own rate the times are 0, 1, 2, …
-    """
-    times, start = [], 0.0
-    for clip in clips:
-        step = rate / clip.fps
-        times.append(start + np.arange(clip.n_frames) * step)
-        start += clip.n_frames * step
-    return np.concatenate(times)
-
-
-def key_rate(times: Float64) -> float:
-    """The lowest common frame rate on whose frames all key times fall, or 30."""
-    since = times - times.min()
-    for rate in COMMON_RATES:
-        if np.abs(since * rate - np.rint(since * rate)).max() <= KEY_TOLERANCE:
-            return rate
-    return DEFAULT_KEY_FPS

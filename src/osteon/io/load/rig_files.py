@@ -15,7 +15,7 @@ from osteon.core.model import SkinnedModel
 from osteon.io.formats.format_types import ClipFacts, LazyFunction
 from osteon.io.formats.options import DEFAULT_CLIP_OPTIONS, DEFAULT_LOAD_OPTIONS, ClipOptions, LoadOptions
 from osteon.io.load.clips import choose_frame_numbers, select_names
-from osteon.io.load.inputs import resolve_inputs
+from osteon.io.load.sequences import resolve_inputs
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
 

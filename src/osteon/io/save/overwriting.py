@@ -15,6 +15,7 @@ from itertools import combinations
 from pathlib import Path
 
 from osteon.core.errors import FileFormatError, OptionError
+from osteon.core.mesh import Asset
 from osteon.core.options import command_text
 from osteon.io.formats.format_types import SequenceFormat
 from osteon.io.formats.registry import FORMATS, MODEL_FORMATS, mesh_suffixes, writable_suffixes
@@ -213,3 +214,9 @@ def _frames() -> tuple[str, ...]:
 
 def _written(models: bool) -> tuple[str, ...]:
     return (*_frames(), *(MODEL_FORMATS if models else ()))
+
+
+def check_not_source(asset: Asset, path: Path) -> None:
+    """Refuse to write over a file that the asset was read from."""
+    if any(same_place(file, path) for file in asset.origin.files):
+        raise FileFormatError(f"{path}: the model was read from it; name another file, or pass overwrite=True")

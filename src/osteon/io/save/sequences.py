@@ -24,10 +24,9 @@ from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.format_types import FrameWriter, MeshFormat, SequenceFormat, check_extra
 from osteon.io.formats.registry import FORMATS, format_of, writable_suffixes
-from osteon.io.load.origin import check_not_source
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file, atomic_folder, check_folder, check_output, output_batch
-from osteon.io.save.overwriting import same_place
+from osteon.io.save.overwriting import check_not_source, same_place
 
 BARE = Asset()
 _COUNTER = re.compile(r"#+|%0?(\d*)d")
@@ -116,7 +115,7 @@ def save_sequence(
         if not found.further_sets:
             sequence = sequence.with_parts(asset=sequence.asset.with_first_sets())
         if not overwrite:
-            check_not_source(sequence.asset, path)
+            check_not_source(sequence.asset, Path(path))
         with atomic_file(path) as temporary:
             found.write(temporary, sequence)
         return [Path(path)]

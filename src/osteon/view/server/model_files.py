@@ -20,7 +20,7 @@ from osteon.io import MODEL_FORMATS, holds_model
 from osteon.io.comparisons import ComparedModel, read_summary
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.gltf.read.document import Document, open_document
-from osteon.io.load.inputs import natural_key
+from osteon.io.load.sequences import natural_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from osteon.core.errors import FileFormatError
-from osteon.io.load.inputs import natural_key, resolve_inputs
+from osteon.io.load.sequences import natural_key, resolve_inputs
 
 
 def names(takes):

@@ -16,7 +16,7 @@ from typing import cast
 
 import numpy as np
 
-from osteon.core.animation import Clip, distinct_names
+from osteon.core.animation import KEY_TOLERANCE, Clip, distinct_names, key_rate
 from osteon.core.arrays import Float64
 from osteon.core.progress import Progress, report_progress
 from osteon.io.formats.format_types import ClipFacts
@@ -28,7 +28,7 @@ from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.nodes import NodeTree, Placement, read_nodes
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
-from osteon.io.load.clips import KEY_TOLERANCE, key_rate, select_names
+from osteon.io.load.clips import select_names
 from osteon.io.load.source import MOST_FRAMES, quote
 
 _WIDTHS: dict[str, int] = {"translation": 3, "rotation": 4, "scale": 3, "weights": 1}

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from osteon.core.animation import Clip
+from osteon.core.animation import Clip, frame_times
 from osteon.core.arrays import Float32, Float64
 from osteon.core.mesh import Mesh
 from osteon.io.formats.options import LoadOptions
-from osteon.io.load.clips import frame_times, select_names
+from osteon.io.load.clips import select_names
 from osteon.io.load.source import MOST_FRAMES, Source, check_frames
 from osteon.io.meshes.mesh import merge_mesh_parts
 from osteon.io.native.child import Outlet

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from osteon import __version__
-from osteon.core.animation import Clip
+from osteon.core.animation import Clip, frame_times
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.options import SaveOptions
-from osteon.io.load.clips import frame_times
 from osteon.io.metadata.baked import baked_model, column_entry, stock_model, tables_of, without_normals
 from osteon.io.usd.joints import JointTracks, build_joints, distinct_identifiers, joint_influences
 from osteon.io.usd.metadata import CLASSIC, SKINNING_METHODS, pack_metadata, store_arrays, write_metadata
