@@ -26,6 +26,7 @@ import numba
 import numpy as np
 from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.event import trigger_event
 from numba.core.registry import CPUDispatcher
 from numpy.typing import NDArray
 
@@ -40,14 +41,6 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 _OPTIONS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _SCALARS = {"f8": types.float64, "f4": types.float32, "i8": types.int64, "i4": types.int32, "u1": types.uint8}
 _SCALARS |= {"b1": types.boolean, "i2": types.int16}
-#: The array types that callers pass. numba numbers types without a lock: two threads that meet a new type at the same
-#: moment would give it two numbers, and calls with one of them would find no definition. These exist before any thread.
-ARRAY_TYPES = tuple(
-    types.Array(scalar, n_axes, "C", readonly=readonly)
-    for scalar in _SCALARS.values()
-    for n_axes in range(1, 5)
-    for readonly in (False, True)
-)
 
 #: Kernels that state their types, by name, as their modules are imported.
 KERNELS: dict[str, Kernel] = {}
@@ -75,23 +68,52 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         if self.declared is not None:
             self.compile(self.declared)
 
+    def declare(self, types_of_arguments: tuple[Any, ...]) -> None:
+        """State the types, and let numba compile no others.
+
+        Compilation counts as disabled from the beginning. numba reads that flag before it looks up the types of the
+        arguments; a thread that is interrupted between the two, while another one compiles and disables it, would
+        reject arguments that need a conversion (`tests/unit/core/test_kernels.py`).
+        """
+        self.declared = types_of_arguments
+        self._can_compile = False
+
     def compile(self, sig: Any) -> Any:
         if self.declared is None:
             return super().compile(sig)
         waiting = nullcontext() if self.is_cached else WAITED.counting()
         with waiting, global_compiler_lock:
             if self.declared not in self.overloads:
-                super().compile(self.declared)
-                self.disable_compile()
+                self.add_overload(self._load() or self._compile_now())
             return self.overloads[self.declared].entry_point
 
-    def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
-        if self.declared is None:
-            return super()._compile_for_args(*args, **keywords)  # type: ignore[misc]
-        for given, stated in zip(map(self.typeof_pyval, args), self.declared, strict=True):
-            if self.typingctx.can_convert(given, stated) is None:  # type: ignore[no-untyped-call]
-                raise TypeError(f"{self.key}: got {given} where it states {stated}")
-        return self.compile(self.declared)
+    def _load(self) -> Any:
+        """The compiled kernel from the cache; None if it is not there."""
+        found = self._cache.load_overload(self.declared, self.targetctx)
+        if found is not None:
+            self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        return found
+
+    def _compile_now(self) -> Any:
+        """The compiled kernel, which is then stored in the cache."""
+        with self._compiling_counter, trigger_event("numba:compile", data={"dispatcher": self}):
+            made = self._compiler.compile(self.declared, None)
+        self._cache.save_overload(self.declared, made)
+        return made
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """The types for a kernel that calls this one."""
+        self.ready()
+        return super().get_call_template(args, kws)
+
+    def _search_new_conversions(self, *args: Any, **keywords: Any) -> Any:
+        """Called for arguments that no compiled version takes as they are: before the first call, and to convert."""
+        if self.declared is not None:
+            self.ready()
+            for given, stated in zip(map(self.typeof_pyval, args), self.declared, strict=True):
+                if self.typingctx.can_convert(given, stated) is None:  # type: ignore[no-untyped-call]
+                    raise TypeError(f"{self.key}: got {given} where it states {stated}")
+        return super()._search_new_conversions(*args, **keywords)
 
 
 def _type_of(word: str, named: Mapping[str, Any]) -> Any:
@@ -119,7 +141,7 @@ def compiled_by(
         out = Kernel(function, targetoptions={**_OPTIONS, **options})
         out._cache = KernelCache(out)
         if signature is not None:
-            out.declared = tuple(_type_of(word, named or {}) for word in signature.split())
+            out.declare(tuple(_type_of(word, named or {}) for word in signature.split()))
             KERNELS[out.key] = out
         return cast(Function, out)
 
