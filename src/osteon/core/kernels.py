@@ -52,6 +52,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     declared: tuple[Any, ...] | None = None
     overloads: Any
     _cache: Any
+    _compiler: Any
 
     @property
     def key(self) -> str:
@@ -113,7 +114,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             for given, stated in zip(map(self.typeof_pyval, args), self.declared, strict=True):
                 if self.typingctx.can_convert(given, stated) is None:  # type: ignore[no-untyped-call]
                     raise TypeError(f"{self.key}: got {given} where it states {stated}")
-        return super()._search_new_conversions(*args, **keywords)
+        return super()._search_new_conversions(*args, **keywords)  # type: ignore[misc]
 
 
 def _type_of(word: str, named: Mapping[str, Any]) -> Any:
