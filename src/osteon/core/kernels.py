@@ -92,7 +92,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         """The compiled kernel from the cache; None if it is not there."""
         found = self._cache.load_overload(self.declared, self.targetctx)
         if found is not None:
-            self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+            self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])  # type: ignore[no-untyped-call]
         return found
 
     def _compile_now(self) -> Any:
