@@ -292,6 +292,7 @@ import os, signal, sys
 import osteon.cli.play as play
 from osteon.cli.main import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup and background shells ignore both
 moment, number, write, rename = sys.argv[1], getattr(signal, sys.argv[2]), play.write_json, os.replace
 
 def stop(*arguments):
