@@ -15,6 +15,7 @@ _HOMES = {
     "BoneTrack": "osteon.core.animation",
     "Clip": "osteon.core.animation",
     "CompareOptions": "osteon.pipeline.options",
+    "EditOptions": "osteon.apply.edit.options",
     "EigenSkinOptions": "osteon.fit.eigenskin.options",
     "LoadOptions": "osteon.io",
     "LodOptions": "osteon.lod.options",
@@ -33,6 +34,7 @@ _HOMES = {
     "SkinnedModel": "osteon.core.model",
     "StickSkeleton": "osteon.core.sticks",
     "compare_models": "osteon.pipeline.compare",
+    "edit_rest": "osteon.apply.edit.edit_rest",
     "fit_bones": "osteon.fit.skin.bones",
     "fit_levels": "osteon.pipeline.levels",
     "fit_progressive": "osteon.lod.fit_progressive",
@@ -69,6 +71,8 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from osteon.apply.edit.edit_rest import edit_rest
+    from osteon.apply.edit.options import EditOptions
     from osteon.core.animation import BoneTrack, Clip
     from osteon.core.character import Skin
     from osteon.core.errors import OsteonError

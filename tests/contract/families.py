@@ -13,6 +13,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.transforms import identity
 from osteon.deform.animation_space import AnimationSpace
 from osteon.deform.dual_quaternion import DualQuaternion
+from osteon.deform.edits import Edits
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.joint_rbf import JointRbf
 from osteon.deform.linear_blend import LinearBlend
@@ -104,8 +105,19 @@ def eigenskin() -> SkinnedModel:
     return SkinnedModel(Character(plain.mesh, plain.deformer, (displacement,)), plain.animation)
 
 
+def edits() -> SkinnedModel:
+    plain = baked("flexible").with_character(fallback=None)
+    rng = np.random.default_rng(10)
+    basis = 0.05 * rng.normal(size=(3, VERTICES, 3))
+    basis[0, 50:] = 0.0
+    basis[1, :180] = 0.0
+    displacement = Edits(("ears", "horns", "saddle"), np.array([1.0, -0.5, 0.3]), basis)
+    return SkinnedModel(Character(plain.mesh, plain.deformer, (displacement,)), plain.animation)
+
+
 #: A kind of displacement that is registered needs a line here.
 DISPLACEMENT_CASES: dict[str, Callable[[], SkinnedModel]] = {
     StoredDisplacement.kind: corrections,
     EigenSkin.kind: eigenskin,
+    Edits.kind: edits,
 }

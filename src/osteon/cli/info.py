@@ -152,6 +152,7 @@ def describe_model(model: SkinnedModel) -> dict[str, Any]:
         "smallest_weight": float(model.skin.weights.min()),
         "rank": model.rank,
         **_describe_live(model),
+        **_describe_edits(model),
         "clips": describe_clips(model.clips),
         **_describe_asset(model.asset),
     }
@@ -179,6 +180,21 @@ def _describe_live(model: SkinnedModel) -> dict[str, Any]:
             "bits": found.bits,
         }
     }
+
+
+def _describe_edits(model: SkinnedModel) -> dict[str, Any]:
+    """Edits of the rest pose, with the largest displacement of each in percent of the diagonal."""
+    import numpy as np
+
+    from osteon.deform.edits import edits_of
+
+    edits, size = edits_of(model.character), model.mesh.diagonal or 1.0
+    largest = np.linalg.norm(edits.basis.astype(np.float64), axis=2).max(axis=1, initial=0.0) / size
+    found = [
+        {"name": name, "scale": float(scale), "vertices": int(basis.any(axis=1).sum()), "largest_percent": 100 * part}
+        for name, scale, basis, part in zip(edits.names, edits.scales, edits.basis, largest.tolist(), strict=True)
+    ]
+    return {"edits": found} if found else {}
 
 
 def describe_stored_levels(path: str) -> dict[str, Any]:
@@ -248,6 +264,11 @@ def print_facts(facts: dict[str, Any], out: Console) -> None:
 def _shown(key: str, value: Any) -> str:
     if key == "clips":
         return ", ".join(f"{c['name']} ({numbered(c['frames'], 'frame')} at {c['fps']:g} fps)" for c in value)
+    if key == "edits":
+        return ", ".join(
+            f"{e['name']} ({e['vertices']:,} vertices, up to {e['largest_percent']:.2f} %, scale {e['scale']:g})"
+            for e in value
+        )
     if key == "levels":
         words = (", ".join(f"{_shown('', number)} {name}" for name, number in level.items()) for level in value)
         return "; ".join(words)

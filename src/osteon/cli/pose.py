@@ -19,6 +19,7 @@ from osteon.cli.pose_skinned import is_posed_by_its_skin, pose_skinned
 from osteon.core.errors import OptionError
 from osteon.core.options import GIVEN, change_options, need, option
 from osteon.core.sequence import MeshSequence
+from osteon.deform.edits import edited_model
 from osteon.io import (
     LoadOptions,
     atomic_file,
@@ -170,7 +171,7 @@ def _check_order(mesh: str, skeleton: str) -> None:
 def _load_mesh(name: str, progress: Progress | None) -> MeshSequence:
     """The rest pose of a mesh, a sequence or a model."""
     if Path(name).is_file() and holds_model(name):
-        model = load_model(name)
+        model = edited_model(load_model(name))
         found = MeshSequence(model.rest[None], model.faces, model.rest, (), model.asset, model.name)
     else:
         found = load_sequence([name], progress=progress)

@@ -157,3 +157,31 @@ def _frames(points: Float64, edges: Int32, normals: Float64) -> tuple[Float64, F
     along -= np.einsum("ki,ki->k", along, normals)[:, None] * normals
     length = np.linalg.norm(along, axis=1, keepdims=True)
     return normals, np.asarray(along / np.where(length > 0, length, 1))
+
+
+def surface_rotations(mesh: Mesh, welded: Int32, moved: FloatArray) -> Float64:
+    """(n,3,3) rotations of the surface's frame at each normal of a mesh, from its rest pose to points (v,3).
+
+    The frame is that of `SourceNormals`: the geometric normal of a group of corners and its longest edge in the rest
+    pose. The rotation is exactly the identity where no triangle of the group moves, and where a frame is undefined.
+    """
+    own = mesh.asset.normals
+    of_corner, _ = _groups(welded[mesh.faces], own)
+    count = int(of_corner.max(initial=-1)) + 1
+    edges = _longest_edges(mesh, of_corner, count)
+    rest, points = mesh.rest.astype(np.float64), np.asarray(moved, np.float64)
+    frames = [_frames_of(place, edges, corner_normals(place, mesh.faces, of_corner, count)) for place in (rest, points)]
+    turned = np.zeros(count, bool)
+    np.logical_or.at(turned, of_corner.reshape(-1), np.repeat((rest != points).any(axis=1)[mesh.faces].any(axis=1), 3))
+    turned &= np.all([np.abs(np.linalg.det(frame)) > 0.5 for frame in frames], axis=0)
+    rotations = np.tile(np.eye(3), (count + 1, 1, 1))  # the last is of normals that no corner uses
+    rotations[:-1][turned] = np.einsum("kai,kaj->kij", frames[1][turned], frames[0][turned])
+    group = np.full(mesh.n_normals, count, np.int64)
+    group[(mesh.faces if own is None else own.of_corner).reshape(-1)[::-1]] = of_corner.reshape(-1)[::-1]
+    return np.asarray(rotations[group])
+
+
+def _frames_of(points: Float64, edges: Int32, normals: Float64) -> Float64:
+    """(k,3,3) the three axes of each group as rows."""
+    g, t = _frames(points, edges, normals)
+    return np.stack([g, t, np.cross(g, t)], axis=1)

@@ -18,6 +18,7 @@ from osteon.core.arrays import Float32, Float64, FloatArray
 from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.normals import corner_normals, vertex_normals
+from osteon.deform.edits import edited_model
 from osteon.deform.pose import linear_parts
 
 NormalForm = Literal["linear", "inverse_transpose"]
@@ -54,6 +55,7 @@ def normal_map(linear: Float64, form: NormalForm) -> Float64:
 
 def displaced_normals(model: SkinnedModel, frame: int) -> Float64:
     """(n,3) rest normals plus the displacements of a frame; not of unit length."""
+    model = edited_model(model)
     moved = rest_normals(model.mesh)
     played = model.animation.take_frames(np.array([frame], np.int32))
     for displacement in model.character.displacements:

@@ -118,7 +118,9 @@ def displaced_rest(model: SkinnedModel, start: int, stop: int) -> Float64:
     if start == stop:
         return np.empty((0, model.n_vertices, 3))
     played = model.animation.take_frames(np.arange(start, stop, dtype=np.int32))
-    return _added(model.rest, model.character.displacements, played)
+    moved = _added(model.rest, model.character.displacements, played)
+    frames = stop - start if any(len(one.basis) for one in model.character.displacements) else 1
+    return np.broadcast_to(moved, (frames, *moved.shape[1:]))
 
 
 def _added(points: Float32, displacements: Sequence[Displacement], played: Animation) -> Float64:
@@ -127,6 +129,7 @@ def _added(points: Float32, displacements: Sequence[Displacement], played: Anima
     for displacement in displacements:
         q = displacement.position_coefficients(played).astype(np.float64)
         if q.shape[1]:
+            q = q[:1] if len(q) and (q == q[0]).all() else q  # an edit is the same in all frames
             basis = displacement.basis[: q.shape[1]].astype(np.float64)
             rest = rest + np.einsum("fr,rvi->fvi", q, basis, optimize=True)
     return rest

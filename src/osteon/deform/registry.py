@@ -24,6 +24,7 @@ DEFORMERS = {
 DISPLACEMENTS = {
     "corrections": "osteon.core.character:StoredDisplacement",
     "eigenskin": "osteon.deform.eigenskin:EigenSkin",
+    "edits": "osteon.deform.edits:Edits",
 }
 
 

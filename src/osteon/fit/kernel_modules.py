@@ -71,6 +71,8 @@ LOD_KERNELS = (
     "osteon.lod.search.pair_moments",
     *LEVEL_KERNELS,
 )
+#: Edits of the rest pose, carried to coarse meshes.
+EDIT_KERNELS = ("osteon.core.box_tree", "osteon.core.normals", "osteon.deform.pose", "osteon.measure.closest_point")
 ALL_KERNELS = tuple(
     dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS))
 )

@@ -41,6 +41,7 @@ from osteon.core.character import Deformer, Displacement, Skeleton, Skin, Stored
 from osteon.core.mesh import Asset, scale_of_bones
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import compose, identity, invert
+from osteon.deform.edits import edited_model
 from osteon.deform.normals import unit_vectors
 from osteon.deform.pose import blends_of, displaced_rest, pose_points
 from osteon.io.metadata.baked import baked_model
@@ -57,8 +58,9 @@ STILL = "still"
 def bake_level(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin | None = None) -> SkinnedModel:
     """Bake a model to at most `bones` active bones of an order that serves all its clips.
 
-    `skin` has the weights of the level, if they differ from the model's.
+    `skin` has the weights of the level, if they differ from the model's. Edits become part of the rest pose.
     """
+    model = edited_model(model)
     level = _Level.of(model, order, bones, skin or model.skin)
     if level.is_whole:
         return level.built(identity(model.n_bones), model.rest.astype(np.float64))

@@ -25,6 +25,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.normals import angles_between, vertex_normals
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.sequence import MeshSequence, frames_of
+from osteon.deform.edits import edited_model
 from osteon.deform.pose import blends_of
 
 #: Largest number of pairs of frame and vertex whose conditioning is computed.
@@ -161,6 +162,7 @@ def error_percent_by_rank(
     model: SkinnedModel, frames: MeshSequence | FrameSource | Float32, *, threads: int = 0
 ) -> Float64:
     """(r+1,) E % of the model truncated to rank 0, 1, … and of the whole model, in one pass over the frames (f,v,3)."""
+    model = edited_model(model)
     rank, corrections = model.rank, model.corrections
     basis = np.zeros((0, model.n_vertices, 3), np.float32) if corrections is None else corrections.basis[:rank]
     none = np.zeros((model.n_frames, 0), np.float32)

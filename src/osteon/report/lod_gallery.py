@@ -18,6 +18,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.parallel import available_threads
 from osteon.core.topology import weld_points
 from osteon.core.transforms import apply
+from osteon.deform.edits import edited_model
 from osteon.deform.pose import pose_frames, pose_vertices
 from osteon.io.gltf.write.joints import bone_centres
 from osteon.io.skeletons.files import tips_of_joints
@@ -100,7 +101,7 @@ def _farthest_frame(model: SkinnedModel) -> tuple[int, int]:
     frames = np.unique(np.linspace(0, model.n_frames - 1, LOOKED_AT).round().astype(np.int32))
     some = model.take_frames(frames)
     posed = pose_frames(some).astype(np.float64)
-    rest = model.rest.astype(np.float64) * (model.diagonal / (model.mesh.diagonal or 1.0))
+    rest = edited_model(model).rest.astype(np.float64) * (model.diagonal / (model.mesh.diagonal or 1.0))
     about = posed - posed.mean(axis=1, keepdims=True) - (rest - rest.mean(axis=0))
     chosen = int(frames[(about**2).sum(axis=(1, 2)).argmax()])
     clip = next(i for i, clip in enumerate(model.clips) if clip.start <= chosen < clip.stop)

@@ -17,6 +17,7 @@ from osteon.core.arrays import Float32, Int64
 from osteon.core.character import Arrays, Corrections, Displacement, StoredDisplacement, position_rank
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
+from osteon.deform.edits import Edits, edited_model
 from osteon.deform.registry import restore_displacement
 from osteon.io.formats.options import SaveOptions
 
@@ -34,7 +35,8 @@ class StoredTables:
 
 
 def baked_model(model: SkinnedModel) -> SkinnedModel:
-    """The model with all its displacements as corrections; its stored corrections come first."""
+    """The model with its edits in the rest pose and its other displacements as corrections, the stored ones first."""
+    model = edited_model(model)
     others = _others(model)
     if not others:
         return model
@@ -122,7 +124,8 @@ def live_model(baked: SkinnedModel, tables: Sequence[StoredTables]) -> SkinnedMo
 
 
 def _others(model: SkinnedModel) -> list[Displacement]:
-    return [one for one in model.character.displacements if one.kind != StoredDisplacement.kind and len(one.basis)]
+    kinds = (StoredDisplacement.kind, Edits.kind)
+    return [one for one in model.character.displacements if one.kind not in kinds and len(one.basis)]
 
 
 def _normals_of(part: Corrections, count: int) -> Float32:

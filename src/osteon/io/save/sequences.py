@@ -222,8 +222,10 @@ def save_played(
 
 def played_sequence(model: SkinnedModel) -> MeshSequence:
     """All frames of a model, in memory."""
+    from osteon.deform.edits import edited_model
     from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
+    model = edited_model(model)
     return MeshSequence(pose_frames(model), model.faces, model.rest, model.clips, model.asset, model.name)
 
 

@@ -33,6 +33,7 @@ from osteon.core.mesh import Mesh, scale_of_bones
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import single_threaded_blas
 from osteon.core.transforms import identity
+from osteon.deform.edits import Edits
 from osteon.deform.pose import blends_of, pose_frames
 from osteon.fit.poses import SAME_POSE, PoseDistances, sampled_vertices
 
@@ -135,6 +136,7 @@ def apply_matrices(matrices: Float64, points: Float64, shifts: Float64) -> Float
 
 
 def _with_rest(displacement: Displacement, model: SkinnedModel, frames: Int32) -> Float64:
-    """(f+1,r) coefficients; those of the rest pose are zero."""
+    """(f+1,r) coefficients; those of the rest pose are zero, except of edits, which it shows."""
     chosen = displacement.coefficients(model.animation)[frames].astype(np.float64)
-    return np.concatenate([chosen, np.zeros((1, chosen.shape[1]))])
+    rest = displacement.scales.astype(np.float64) if isinstance(displacement, Edits) else np.zeros(chosen.shape[1])
+    return np.concatenate([chosen, rest[None]])

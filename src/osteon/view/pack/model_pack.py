@@ -24,6 +24,7 @@ from osteon.core.frames import FrameSource, frame_source
 from osteon.core.mesh import PLAIN_PICTURES, Asset, Image, Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.deform.edits import edited_character, edited_model
 from osteon.io.engines import played_rows, where_it_plays
 from osteon.io.formats.engine_facts import file_facts
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
@@ -102,6 +103,7 @@ def _sequence_pieces(sequence: MeshSequence, clusters: Int32 | None) -> Iterator
 
 
 def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
+    model = edited_model(model)
     if evidence.levels is None and evidence.poses is None:
         model, evidence = _split_at_hard_edges(model, evidence)
     header, arrays = _mesh_part(model.mesh, model.clips, evidence.clusters)
@@ -278,7 +280,8 @@ def _coarse_mesh(mesh: CoarseMesh) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a coarse mesh, with its influences and corrections."""
     bones, weights = _slots(mesh.blends)
     header = {"heirs": mesh.blends.heirs[:SLOTS].tolist(), "influences": used_slots(weights)}
-    return header, mesh_arrays(mesh.character.mesh) | {"bones": bones, "weights": weights} | _own(mesh.character)
+    character = edited_character(mesh.character)
+    return header, mesh_arrays(character.mesh) | {"bones": bones, "weights": weights} | _own(character)
 
 
 def _own(character: Character) -> Arrays:

@@ -18,6 +18,7 @@ from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.accessors import read_arrays, read_indices
 from osteon.io.gltf.read.document import Document
 from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
+from osteon.io.metadata.edits import restore_edits
 
 VERSIONS = (1, 2)
 
@@ -126,6 +127,18 @@ def restore_displacements(metadata: Metadata, model: SkinnedModel) -> SkinnedMod
         return live_model(model, tables)
     except KeyError as error:
         raise document.error(f"a displacement of Osteon's metadata lacks {error}; write the file again") from error
+
+
+def restore_stored_edits(metadata: Metadata, model: SkinnedModel) -> SkinnedModel:
+    """The model with its unedited rest pose, and its edits apart."""
+    if "edits" not in metadata.entries:
+        return model
+    document, what = metadata.document, "the edits of Osteon's metadata"
+    arrays = read_arrays(document, document.object(metadata.entries, "edits", "Osteon's metadata"), what)
+    try:
+        return restore_edits(model, arrays)
+    except KeyError as error:
+        raise document.error(f"{what} lack {error}; write the file again") from error
 
 
 def _stored_entry(metadata: Metadata, entry: JsonObject, what: str) -> tuple[str, Arrays]:

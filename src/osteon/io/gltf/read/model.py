@@ -206,7 +206,7 @@ _LEVELS = "the levels of Osteon's metadata"
 #: Metadata of a mesh, not of the model.
 _OF_MESH = (
     *("influences", "vertices", "triangles", "turns", "polygons", "primitives"),
-    *("plain", "dequantize", "low", "span", "deformer", "levels", "normals", "faceted"),
+    *("plain", "dequantize", "low", "span", "deformer", "edits", "levels", "normals", "faceted"),
 )
 
 

@@ -23,7 +23,12 @@ from osteon.io.gltf.quantize import MorphRange, unpack_mesh
 from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.asset import read_materials
 from osteon.io.gltf.read.bones import Bones, pick_bones
-from osteon.io.gltf.read.metadata import Metadata, read_stored_deformer, restore_displacements
+from osteon.io.gltf.read.metadata import (
+    Metadata,
+    read_stored_deformer,
+    restore_displacements,
+    restore_stored_edits,
+)
 from osteon.io.gltf.read.scene import GltfScene, MeshInstance
 from osteon.io.load.source import as_float32
 
@@ -168,7 +173,7 @@ def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -
     )
     deformer = read_stored_deformer(metadata)
     model = model if deformer is None else model.with_character(deformer=deformer, fallback=model.skin)
-    return restore_displacements(metadata, model)
+    return restore_stored_edits(metadata, restore_displacements(metadata, model))
 
 
 def _unpacked(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> tuple[FloatArray, Corrections | None]:

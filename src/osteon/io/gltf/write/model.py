@@ -52,10 +52,12 @@ What stock glTF cannot represent is in `asset.extras.osteon`; accessors are refe
                         bones, such as EigenSkin. Their columns are the morph targets after those of the corrections,
                         `columns` of them each, in this order, or those that `numbers` lists; weights are baked for the
                         clips; arrays define those of other poses
+    edits               {name: {"accessor", "shape"}}: edits of the rest pose. POSITION and NORMAL are edited; the arrays
+                        hold the edits, and what restores the unedited mesh (`io/metadata/edits.py`). Absent: no edits
     levels              levels of detail. Absent: there are none. {"header": as `osteon.lod` defines, "arrays": as those
                         of a deformer, with "bits": 64 where two integers form one of 64 bits, "coverage", "coarse":
                         [{"node", …}]}: coarse meshes by their nodes, each with its own influences, vertices, triangles,
-                        turns, polygons, primitives, plain, dequantize, low, span and deformer
+                        turns, polygons, primitives, plain, dequantize, low, span, deformer and edits
 
 Morph targets are in the order of the corrections; those that move normals only come last. Weights of the others are in
 0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that omits the last targets must first
@@ -76,9 +78,11 @@ import numpy as np
 
 from osteon import __version__
 from osteon.core.animation import Animation
+from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel, StoredLevels, coarse_model
 from osteon.core.transforms import compose
+from osteon.deform.edits import edited_model
 from osteon.io.engines import engine_of
 from osteon.io.formats.engine_facts import target_attributes, writes_between
 from osteon.io.formats.options import SaveOptions
@@ -104,6 +108,7 @@ from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, store_influences
 from osteon.io.gltf.write.precision import CompactForm, compact_form
 from osteon.io.gltf.write.reduce_keys import reduce_keys
 from osteon.io.metadata.baked import column_entry, position_ranks, stock_model, tables_of, without_normals
+from osteon.io.metadata.edits import edit_arrays
 
 EXTRAS_VERSION = 2
 LOD_EXTENSION = "MSFT_lod"
@@ -127,9 +132,11 @@ def _build(source: SkinnedModel, options: SaveOptions, levels: StoredLevels | No
     if levels is not None:
         levels.check_fit(source)
         sources += [coarse_model(source, character) for character in levels.coarse]
+    edits = [edit_arrays(each.character) for each in sources]
+    sources = [edited_model(each) for each in sources]
     shown = [stock_model(each, options, "glTF") for each in sources]
     if target_attributes(shown[0], options) == 1:
-        ranks = position_ranks(source)
+        ranks = position_ranks(sources[0])
         sources = [without_normals(each, ranks) for each in sources]
         shown = [stock_model(each, options, "glTF") for each in sources]
     model, engine = shown[0], engine_of(options.engine)
@@ -140,7 +147,7 @@ def _build(source: SkinnedModel, options: SaveOptions, levels: StoredLevels | No
     skin = list_joints(keyed.joints, keyed.nodes)
     buffer = BufferWriter(options.compress)
     small = compact_form(keyed, options)
-    meshes = _write_meshes(sources, shown, skin.of_bone, small, buffer, options)
+    meshes = _write_meshes(sources, shown, edits, skin.of_bone, small, buffer, options)
     reduced = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
     nodes: list[JsonObject] = [{"name": names.mesh, "mesh": 0, "skin": 0}]
     nodes += node_entries(keyed.joints, keyed.nodes, names)
@@ -181,6 +188,7 @@ class _FileMesh:
 
     model: SkinnedModel  # as stock players show it
     source: SkinnedModel
+    edits: Arrays  # what undoes the edits of its rest pose; empty without any
     layout: MeshLayout
     packed: PackedMesh
     entry: JsonObject
@@ -231,12 +239,15 @@ class _FileMesh:
                 {"kind": one.kind, **entry, "arrays": write_arrays(one.arrays, buffer)}
                 for one, entry in zip(tables, columns, strict=True)
             ]
+        if self.edits:
+            found["edits"] = write_arrays(self.edits, buffer)
         return found
 
 
 def _write_meshes(
     sources: Sequence[SkinnedModel],
     shown: Sequence[SkinnedModel],
+    edits: Sequence[Arrays],
     joint_of_bone: Sequence[int],
     small: CompactForm,
     buffer: BufferWriter,
@@ -245,11 +256,11 @@ def _write_meshes(
     """All meshes of a file, which share the joints and the quantisation grid."""
     grid = Grid.of(shown, small.step) if options.whole_numbers else REAL_NUMBERS
     meshes = []
-    for source, model in zip(sources, shown, strict=True):
+    for source, model, edited in zip(sources, shown, edits, strict=True):
         layout = small.order(lay_out_mesh(model))
         influences = store_influences(model.skin, joint_of_bone, options.quantize, small.weight_bits)
         entry, packed = write_mesh(model, layout, influences, buffer, options, grid)
-        meshes.append(_FileMesh(model, source, layout, packed, entry))
+        meshes.append(_FileMesh(model, source, edited, layout, packed, entry))
     return meshes
 
 

@@ -11,10 +11,12 @@ from osteon.core.arrays import Float32, Float64
 from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import linear_blend_model
+from osteon.deform.edits import Edits
 from osteon.deform.registry import restore_deformer
 from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.mesh import merge_mesh_parts
 from osteon.io.metadata.baked import StoredTables, live_model, numbered_columns
+from osteon.io.metadata.edits import restore_edits
 from osteon.io.usd.joints import JointTracks, join_bones
 from osteon.io.usd.metadata import as_bound, read_stored_arrays, restore_asset
 from osteon.io.usd.read.shown_meshes import ShownMesh, column_matrix
@@ -54,7 +56,9 @@ def restore_model(
         model = model.with_character(deformer=deformer, fallback=model.skin)
     else:
         model = as_bound(pxr, shown.mesh, model)
-    return live_model(model, _tables(shown, metadata.get("displacements", []), model.n_columns))
+    live = live_model(model, _tables(shown, metadata.get("displacements", []), model.n_columns))
+    stored = read_stored_arrays(shown.mesh, Edits.kind, metadata["edits"])[1] if "edits" in metadata else {}
+    return restore_edits(live, stored)
 
 
 def _tables(shown: ShownMesh, stored: list[dict[str, Any]], total: int) -> list[StoredTables]:

@@ -12,8 +12,10 @@ from osteon.core.animation import Clip, frame_times
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
+from osteon.deform.edits import Edits, edited_model
 from osteon.io.formats.options import SaveOptions
 from osteon.io.metadata.baked import baked_model, column_entry, stock_model, tables_of, without_normals
+from osteon.io.metadata.edits import edit_arrays
 from osteon.io.usd.joints import JointTracks, build_joints, distinct_identifiers, joint_influences
 from osteon.io.usd.metadata import CLASSIC, SKINNING_METHODS, pack_metadata, store_arrays, write_metadata
 from osteon.io.usd.stage import load_pxr, picture_names, save_stage
@@ -25,6 +27,7 @@ BLOCK = 64  # frames that are posed at once for their extents
 def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     """Write the model as a SkelRoot; `read_usd_model` returns it."""
     pxr = load_pxr(path)
+    edits, model = edit_arrays(model.character), edited_model(model)
     shaded, layout = options.normals and not model.asset.faceted, normal_layout(model.mesh, model.asset.normals)
     # A blend shape has one normal offset per vertex.
     whole = model if shaded and layout.by_vertex else without_normals(model)
@@ -56,6 +59,8 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     for one, columns in zip(tables, column_entry(tables, model.n_columns), strict=True):
         stored = store_arrays(pxr, mesh, one.kind, one.kind, one.arrays)
         metadata.setdefault("displacements", []).append(columns | stored)
+    if edits:
+        metadata["edits"] = store_arrays(pxr, mesh, Edits.kind, Edits.kind, edits)
     write_metadata(pxr, root.GetPrim(), mesh, metadata, model.asset)
     save_stage(pxr, stage, path, {name: image.data for image, name in pictures.items()})
 

@@ -1,0 +1,132 @@
+"""What an edit does in the frames: how far its length departs from itself, and where that is to be expected.
+
+    length of vertex v in frame f over its length at rest:   || A_v d_v || / (s || d_v ||)
+
+| symbol | name |
+| --- | --- |
+| A_v | linear part of the blend of a vertex in the frame |
+| s | the scale that all bones share, 1 for most characters |
+
+It is 1 where the blend is a rotation. Means are weighted by the length of the displacement, and vertices that an edit
+moves by less than 1 % of its largest displacement do not count.
+
+Two warnings say where an edit is less intuitive: blends that are flat in some frame (a singular value below a tenth of
+the largest), and negative weights, which truncated SVD gives (the paper prefers non-negative ones for that reason).
+Based on: James and Twigg, Skinning Mesh Animations, 2005, sections 5 and 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from osteon.core.arrays import Float64, FloatArray
+from osteon.core.mesh import scale_of_bones
+from osteon.core.model import SkinnedModel
+from osteon.core.progress import Progress, report_progress
+from osteon.deform.pose import blends_of
+
+#: Part of the largest displacement below which a vertex does not count.
+COUNTS = 0.01
+#: A blend is flat if a singular value is below this part of the largest; a weight is negative below this.
+FLAT, NEGATIVE = 0.1, -1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class EditReport:
+    """An edit, and its length in the frames relative to that at rest."""
+
+    name: str
+    scale: float
+    vertices: int  # that it moves
+    largest: float  # displacement, in units of the rest pose, with its scale
+    largest_percent: float  # of the diagonal
+    change_of_frame: Float64  # (f,) largest relative change of length in each frame
+    mean_change: float  # over frames and vertices
+    frame: int  # of the largest change
+    vertex: int
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def largest_change(self) -> float:
+        return float(self.change_of_frame.max(initial=0.0))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "scale": self.scale,
+            "vertices": self.vertices,
+            "largest": self.largest,
+            "largest_percent": self.largest_percent,
+            "length_change_percent": {
+                "max": 100 * self.largest_change,
+                "mean": 100 * self.mean_change,
+                "frame": self.frame,
+                "vertex": self.vertex,
+                "per_frame": (100 * self.change_of_frame).tolist(),
+            },
+            "warnings": list(self.warnings),
+        }
+
+
+def report_edit(
+    model: SkinnedModel, name: str, displacement: FloatArray, scale: float = 1.0, progress: Progress | None = None
+) -> EditReport:
+    """The report of one displacement (v,3) of a model's rest pose."""
+    d = scale * displacement.astype(np.float64)
+    lengths = np.linalg.norm(d, axis=1)
+    largest = float(lengths.max(initial=0.0))
+    chosen = np.flatnonzero(lengths > COUNTS * largest)
+    changes, flattest = np.zeros((model.n_frames, len(chosen))), np.full((model.n_frames, len(chosen)), 1.0)
+    size = scale_of_bones(model.animation.transforms)
+    for f in range(model.n_frames):
+        report_progress(progress, "edit", f / model.n_frames)
+        linear = blends_of(model.deformer, model.animation.transforms[f], chosen)[..., :3]
+        turned = np.einsum("vij,vj->vi", linear, d[chosen])
+        changes[f] = np.abs(np.linalg.norm(turned, axis=1) / (size * lengths[chosen]) - 1)
+        singular = np.linalg.svd(linear, compute_uv=False)
+        flattest[f] = singular[:, 2] / np.maximum(singular[:, 0], 1e-300)
+    frame, at = (0, 0) if not changes.size else np.unravel_index(int(changes.argmax()), changes.shape)
+    weights = lengths[chosen] / max(lengths[chosen].sum(), 1e-300)
+    return EditReport(
+        name,
+        scale,
+        int(np.count_nonzero(lengths)),
+        largest,
+        100 * largest / (model.mesh.diagonal or 1.0),
+        changes.max(axis=1, initial=0.0),
+        float((changes @ weights).mean()) if changes.size else 0.0,
+        int(frame),
+        int(chosen[at]) if len(chosen) else 0,
+        (*_flat_blends(chosen, flattest), *_negative_weights(model, chosen)),
+    )
+
+
+def _flat_blends(chosen: np.ndarray, flattest: Float64) -> list[str]:
+    """A warning if a blend of an edited vertex is flat in some frame."""
+    flat = flattest < FLAT
+    if not flat.any():
+        return []
+    frame, at = np.unravel_index(int(flattest.argmin()), flattest.shape)
+    return [
+        f"{int(flat.any(axis=0).sum()):,} of {len(chosen):,} edited vertices have flat blends in some frame (worst: "
+        f"vertex {int(chosen[at])}, frame {int(frame)}, {flattest[frame, at]:.3f} as thick as long); the edit is "
+        "distorted there"
+    ]
+
+
+def _negative_weights(model: SkinnedModel, chosen: np.ndarray) -> list[str]:
+    """A warning if an edited vertex has negative weights, as those of truncated SVD may be."""
+    weights = model.deformer.arrays().get("weights")
+    if weights is None or model.deformer.kind != "linear_blend":
+        return []
+    least = weights[chosen].min(axis=1, initial=0.0)
+    if not (least < NEGATIVE).any():
+        return []
+    v = int(chosen[least.argmin()])
+    return [
+        f"{int((least < NEGATIVE).sum()):,} edited vertices have negative weights (vertex {v}: {least.min():.3g}), which "
+        "turn edits less predictably; fit non-negative weights (--weights nnls)"
+    ]

@@ -1,0 +1,104 @@
+"""Options of an edit of the rest pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from osteon.core.errors import OptionError
+from osteon.core.options import GIVEN, check_options, need, option
+
+#: What the edited positions are compared with: the rest pose without or with the edits that the model has.
+EditBase = Literal["unedited", "edited"]
+#: Scalars along the normal, vectors in the frame of texture coordinates and normal, or vectors of the rest pose.
+MapKind = Literal["height", "tangent", "object"]
+SubdivisionScheme = Literal["midpoint", "loop"]
+
+_EDIT = need(
+    input=("mesh", "map", "strokes"),
+    scale=GIVEN,
+    reason="there is no edit: name an edited mesh or --map, or the --scale of an edit of the model; omit it",
+)
+_MESH = need(input="mesh", reason="only an edited mesh has a pose; omit it")
+_MAP = need(input="map", reason="only a displacement map has one; use --map")
+
+#: The largest number of subdivisions: each makes four triangles of one.
+MOST_SUBDIVISIONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class EditOptions:
+    """How an edit is read and stored.
+
+    Circumstance in `needs`: `input` (mesh, map, strokes or none: what the edit is made from).
+    """
+
+    name: str = option(
+        "edit", help="Name of the edit; an earlier edit of that name is replaced.", flags=("--name",), needs=(_EDIT,)
+    )
+    scale: float | None = option(
+        None,
+        help="Factor of the displacement, in every frame. Without an edited mesh or map: that of the model's edit NAME.",
+        flags=("--scale",),
+        shown_default="1",
+    )
+    at_frame: int | None = option(
+        None,
+        help="The mesh was sculpted in this frame of the animation, counted from 0; the change is pulled back to the"
+        " rest pose.",
+        flags=("--at-frame",),
+        metavar="K",
+        minimum=0,
+        needs=(_MESH,),
+    )
+    base: EditBase = option(
+        "unedited",
+        help="What the mesh was made from: the model without its edits, or with those that it has.",
+        flags=("--base",),
+        needs=(_MESH,),
+    )
+    height: float = option(
+        1.0,
+        help="Length of the displacement where the map has its largest value, in units of the rest pose.",
+        flags=("--height",),
+        needs=(_MAP,),
+    )
+    map_kind: MapKind = option(
+        "height",
+        help="What the map holds: a height along the normal; vectors in the frame of texture coordinates and normal;"
+        " vectors in the axes of the rest pose.",
+        flags=("--map-kind",),
+        needs=(_MAP,),
+    )
+    middle: float | None = option(
+        None,
+        help="Value of the map that moves nothing.",
+        flags=("--middle",),
+        minimum=0,
+        maximum=1,
+        shown_default="0 for heights, 0.5 for vectors",
+        needs=(_MAP,),
+    )
+    subdivide: int = option(
+        0,
+        help="Subdivide the mesh first, so many times; skin, corrections and attributes are interpolated. The edited"
+        " mesh is then one of the subdivided model.",
+        flags=("--subdivide",),
+        minimum=0,
+        maximum=MOST_SUBDIVISIONS,
+    )
+    scheme: SubdivisionScheme = option(
+        "midpoint",
+        help="Where subdivision puts vertices: in the middle of edges, which keeps the surface, or by Loop's rules,"
+        " which smooth it.",
+        flags=("--scheme",),
+        needs=(need(subdivide=GIVEN),),
+    )
+    remove: tuple[str, ...] = option(
+        (), help="Remove the edit of this name from the model. May be repeated.", flags=("--remove",), metavar="NAME"
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not self.name or "\0" in self.name:
+            raise OptionError("name: expected a word, got none")

@@ -1,0 +1,281 @@
+"""`osteon edit`: a skinned model and an edit of its rest pose in, the edited model out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from osteon.apply.edit.options import EditOptions
+from osteon.cli.common import (
+    WallTime,
+    console,
+    json_option,
+    print_json,
+    progress_bar,
+    say_lost,
+    time_text,
+    write_json,
+)
+from osteon.cli.info import load_skinned
+from osteon.cli.option_flags import options_of, refuse_unused, some_of
+from osteon.cli.outputs import file_output, model_output, plan_outputs, sequence_output
+from osteon.core.compile_kernels import start_compiling
+from osteon.core.errors import GeometryError, OptionError
+from osteon.core.options import drop_unused, option
+from osteon.fit.kernel_modules import EDIT_KERNELS
+from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, load_stored_levels, save_model
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from osteon.apply.edit.edit_rest import RestEdit
+    from osteon.apply.edit.strokes import Strokes
+    from osteon.core.mesh import Mesh
+    from osteon.core.model import SkinnedModel, StoredLevels
+    from osteon.core.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class EditFiles:
+    """The files of the command besides the model and the edited mesh."""
+
+    outputs: tuple[str, ...] = option(
+        (),
+        help="The edited model: .glb .gltf .usdc .usda .usdz .npz. May be repeated.",
+        flags=("-o", "--output"),
+        metavar="OUT",
+        required=True,
+    )
+    map: Path | None = option(
+        None,
+        help="Displace the mesh by this picture through its texture coordinates: .png .tif .jpg.",
+        flags=("--map",),
+        metavar="FILE",
+    )
+    mesh: str | None = option(
+        None,
+        help="Also write the rest pose with all edits as a mesh, to edit it further.",
+        flags=("--mesh",),
+        metavar="FILE.obj",
+    )
+
+
+@click.command()
+@click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
+@click.argument("edited_file", metavar="[EDITED]", type=click.Path(path_type=Path), required=False)
+@options_of(files=EditFiles, options=EditOptions, save=SaveOptions, load=some_of(LoadOptions, "fps"))
+@json_option
+def edit(
+    model_file: Path,
+    edited_file: Path | None,
+    files: EditFiles,
+    options: EditOptions,
+    save: SaveOptions,
+    load: LoadOptions,
+    json_file: str | None,
+    quiet: bool,
+) -> None:
+    """Edit the rest pose of a skinned model: every frame shows the edit, and nothing is fitted again.
+
+    MODEL is any glTF, USD or .npz of a skinned model. EDITED is its mesh after an edit, in the same order of vertices
+    or another one (.obj .ply .off .glb …), or the strokes that `osteon view` saves (.json). Edits are stored apart from
+    the mesh: they can be scaled, removed and added up.
+
+    \b
+    osteon edit horse.glb sculpted.obj -o horned.glb --name horns
+    osteon edit horse.glb frame12.obj --at-frame 12 -o horse2.glb
+    osteon edit fox.glb --map scales.png --height 0.5 --subdivide 1 -o scaly.glb
+    osteon edit horned.glb --remove horns -o horse.glb
+    """
+    clock = WallTime.of_command()
+    source = _kind_of_input(edited_file, files)
+    suffixes = frozenset(Path(path).suffix.lower() for path in files.outputs)
+    for path in files.outputs:
+        if Path(path).suffix.lower() not in MODEL_FORMATS:
+            raise click.UsageError(f"-o {path}: the result is a model; use one of {' '.join(sorted(MODEL_FORMATS))}")
+    refuse_unused(input=source, written=suffixes)
+    outputs = plan_outputs(
+        [model_file, edited_file, files.map],
+        *(model_output("-o", path) for path in files.outputs),
+        None if files.mesh is None else sequence_output("--mesh", files.mesh),
+        file_output("--json", json_file),
+    )
+    start_compiling(EDIT_KERNELS)  # while the file is read
+    with progress_bar(quiet) as progress:
+        with clock.stage("load"):
+            model = load_skinned(model_file, load)
+            stored = load_stored_levels(model_file)
+        refuse_unused(input=source, corrected=bool(model.rank), stock=model.deformer.stock_skin() is not None)
+        with clock.stage("import"):
+            import osteon.apply.edit.edit_rest  # noqa: F401  compiled kernels, which take a while
+        with clock.stage("edit"):
+            found, stored = _edit(model, stored, edited_file, files.map, options, progress)
+        with outputs.writing():
+            with clock.stage("write"):
+                write_edited(found, stored, files.outputs, save)
+                if files.mesh is not None:
+                    write_rest_mesh(found.model, files.mesh)
+            facts = describe_edit(found) | {"outputs": list(files.outputs), "seconds": clock.seconds()}
+            write_json(facts, json_file)
+    print_json(facts, json_file)
+    say_lost(model.asset, *files.outputs, quiet=quiet)
+    if not quiet and json_file != "-":
+        print_edits(facts, clock.seconds(), (*files.outputs, *([files.mesh] if files.mesh else [])), console())
+
+
+def _kind_of_input(edited: Path | None, files: EditFiles) -> str:
+    """What the edit is made from: mesh, map, strokes or none."""
+    if edited is not None and files.map is not None:
+        raise OptionError("--map: the edit is that of EDITED already; omit one")
+    if files.map is not None:
+        return "map"
+    if edited is None:
+        return "none"
+    return "strokes" if edited.suffix.lower() == ".json" else "mesh"
+
+
+def _edit(
+    model: SkinnedModel,
+    stored: StoredLevels | None,
+    edited_file: Path | None,
+    map_file: Path | None,
+    options: EditOptions,
+    progress: Progress | None,
+) -> tuple[RestEdit, StoredLevels | None]:
+    """The edited model, and the levels of its file with the same edits."""
+    from dataclasses import replace
+
+    from osteon.apply.edit.edit_rest import edit_rest
+
+    dropped = stored is not None and options.subdivide > 0
+    coarse = () if stored is None or dropped else stored.coarse
+    edited: Mesh | Strokes | None = None
+    if map_file is not None:
+        found = _edit_by_map(model, coarse, map_file, options, progress)
+    else:
+        if edited_file is not None:
+            edited = _read_edited(edited_file)
+            if edited_file.suffix.lower() == ".json" and options.name == EditOptions().name:
+                options = replace(options, name=edited.name)
+        with _naming(edited_file):
+            found = edit_rest(model, edited, options=options, coarse=coarse, progress=progress)
+    if dropped:
+        note = "the levels of detail are for the mesh before subdivision and were left out; run osteon lod again"
+        found = replace(found, notes=(*found.notes, note))
+    return found, None if stored is None or dropped else found.levels(stored)
+
+
+@contextmanager
+def _naming(path: Path | None) -> Iterator[None]:
+    """Errors about the edited mesh name its file."""
+    try:
+        yield
+    except GeometryError as error:
+        if path is None:
+            raise
+        raise GeometryError(f"{path}: {str(error).removeprefix('edited: ')}") from error
+
+
+def _edit_by_map(
+    model: SkinnedModel, coarse: Sequence[Any], path: Path, options: EditOptions, progress: Progress | None
+) -> RestEdit:
+    from dataclasses import replace
+
+    from osteon.apply.edit.displacement_map import map_displacement, read_map
+    from osteon.apply.edit.edit_rest import edit_rest
+    from osteon.apply.edit.subdivide import subdivide_model
+
+    values = read_map(path)
+    model = subdivide_model(model, options.subdivide, options.scheme)
+    moved = map_displacement(model.mesh, values, options.height, options.map_kind, options.middle)
+    plain = replace(options, subdivide=0, scheme=EditOptions().scheme, at_frame=None, base="unedited")
+    return edit_rest(model, model.rest + moved, options=plain, coarse=coarse, progress=progress)
+
+
+def _read_edited(path: Path) -> Mesh | Strokes:
+    """An edited mesh, or strokes of the page."""
+    if path.suffix.lower() == ".json":
+        from osteon.apply.edit.strokes import read_strokes
+
+        return read_strokes(path)
+    from osteon.io import load_sequence
+
+    return load_sequence([str(path)]).mesh
+
+
+def write_edited(
+    found: RestEdit, levels: StoredLevels | None, outputs: Sequence[str], save: SaveOptions
+) -> None:
+    """Every output, with the options that its format has, and with levels where the format has a place for them."""
+    from osteon.io import save_stored_levels
+
+    for path in outputs:
+        used = drop_unused(save, written=Path(path).suffix.lower())
+        if levels is not None and MODEL_FORMATS[Path(path).suffix.lower()].levels is not None:
+            save_stored_levels(found.model, levels, path, options=used)
+        else:
+            save_model(found.model, path, options=used)
+
+
+def write_rest_mesh(model: SkinnedModel, path: str) -> None:
+    """The rest pose with all edits, as a mesh."""
+    from osteon.core.sequence import MeshSequence
+    from osteon.deform.edits import edited_model
+    from osteon.io import save_sequence
+
+    mesh = edited_model(model).mesh
+    save_sequence(MeshSequence(mesh.rest[None], mesh=mesh), path)
+
+
+def describe_edit(found: RestEdit) -> dict[str, Any]:
+    """Facts about an edited model as plain JSON."""
+    model = found.model
+    warnings = [f"{report.name}: {warning}" for report in found.reports for warning in report.warnings]
+    return {
+        "name": model.name,
+        "vertices": model.n_vertices,
+        "triangles": len(model.faces),
+        "frames": model.n_frames,
+        "edits": [report.to_json() for report in found.reports],
+        "coarse_meshes": len(found.coarse),
+        "warnings": warnings,
+        "notes": list(found.notes),
+    }
+
+
+_HEADINGS = ("edit", "scale", "vertices", "largest", "length in frames: mean", "largest", "in frame", "at vertex")
+
+
+def print_edits(facts: Mapping[str, Any], seconds: Mapping[str, float], written: Sequence[str], out: Console) -> None:
+    """Print the edits as a table, and the outputs."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if facts["edits"]:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for heading in _HEADINGS:
+            table.add_column(heading, justify="left" if heading == "edit" else "right")
+        for one in facts["edits"]:
+            change = one["length_change_percent"]
+            cells = [f"{one['scale']:g}", f"{one['vertices']:,}", f"{one['largest_percent']:.2f} %"]
+            cells += [f"±{change['mean']:.2f} %", f"±{change['max']:.2f} %", str(change["frame"]), str(change["vertex"])]
+            table.add_row(Text(one["name"]), *cells)
+        out.print(table)
+        out.print("[dim]largest: displacement, of the diagonal; length: change of the edit's length by the blends[/]")
+    else:
+        out.print("The model has no edits.")
+    rows = Table(show_header=False, box=None, pad_edge=False)
+    rows.add_column(style="dim")
+    rows.add_column()
+    rows.add_row("time", time_text(seconds))
+    rows.add_row("written", ", ".join(written))
+    out.print(rows)
+    for warning in facts["warnings"]:
+        out.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
+    for note in facts["notes"]:
+        out.print(f"[yellow]note:[/] {note}", soft_wrap=True)
