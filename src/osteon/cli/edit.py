@@ -129,7 +129,7 @@ def edit(
 
 
 def _kind_of_input(edited: Path | None, files: EditFiles) -> str:
-    """What the edit is made from: mesh, map, strokes or none."""
+    """The source of the edit: mesh, map, strokes or none."""
     if edited is not None and files.map is not None:
         raise OptionError("--map: the edit is that of EDITED already; omit one")
     if files.map is not None:
@@ -208,9 +208,7 @@ def _read_edited(path: Path) -> Mesh | Strokes:
     return load_sequence([str(path)]).mesh
 
 
-def write_edited(
-    found: RestEdit, levels: StoredLevels | None, outputs: Sequence[str], save: SaveOptions
-) -> None:
+def write_edited(found: RestEdit, levels: StoredLevels | None, outputs: Sequence[str], save: SaveOptions) -> None:
     """Every output, with the options that its format has, and with levels where the format has a place for them."""
     from osteon.io import save_stored_levels
 
@@ -263,7 +261,12 @@ def print_edits(facts: Mapping[str, Any], seconds: Mapping[str, float], written:
         for one in facts["edits"]:
             change = one["length_change_percent"]
             cells = [f"{one['scale']:g}", f"{one['vertices']:,}", f"{one['largest_percent']:.2f} %"]
-            cells += [f"±{change['mean']:.2f} %", f"±{change['max']:.2f} %", str(change["frame"]), str(change["vertex"])]
+            cells += [
+                f"±{change['mean']:.2f} %",
+                f"±{change['max']:.2f} %",
+                str(change["frame"]),
+                str(change["vertex"]),
+            ]
             table.add_row(Text(one["name"]), *cells)
         out.print(table)
         out.print("[dim]largest: displacement, of the diagonal; length: change of the edit's length by the blends[/]")

@@ -1,1 +1,1 @@
-"""Edits of the rest pose: where they come from, how they are carried to other meshes, and what they do in the frames."""
+"""Edits of the rest pose: their sources, how other meshes get them, and their length in the frames."""

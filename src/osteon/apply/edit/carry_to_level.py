@@ -2,8 +2,8 @@
 
     d_u = sum_c b_c d_c,   b the barycentric coordinates of the closest point of vertex u on the unedited fine surface
 
-Where another part of the body is closer, as a hand on a thigh, the surface faces another way; such a vertex moves as the
-nearest fine vertex whose normal is within a right angle of its own.
+Where another part of the body is closer, as a hand on a thigh, the surface faces another way; such a vertex moves as
+the nearest fine vertex whose normal is within a right angle of its own.
 """
 
 from __future__ import annotations

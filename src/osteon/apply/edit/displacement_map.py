@@ -38,11 +38,12 @@ def read_map(path: Path) -> Float32:
     try:
         with Image.open(path) as picture:
             if max(picture.size) > MOST_PIXELS:
-                raise FileFormatError(f"{path}: has {picture.size[0]} x {picture.size[1]} pixels, expected {MOST_PIXELS} at most")
-            wide = picture.mode in ("I", "I;16", "I;16B", "I;16L", "F", "L", "1", "LA")
-            if picture.mode == "P":
-                picture = picture.convert("RGB")
-            values = np.asarray(picture.convert("L") if picture.mode in ("1", "LA") else picture)
+                raise FileFormatError(
+                    f"{path}: has {picture.size[0]} x {picture.size[1]} pixels, expected {MOST_PIXELS} at most"
+                )
+            single = len(picture.getbands()) == 1 and picture.mode != "P"
+            plain = "L" if picture.mode in ("1", "LA", "La") else None if single else "RGB"
+            values = np.asarray(picture if plain is None else picture.convert(plain))
     except UnidentifiedImageError as error:
         raise FileFormatError(f"{path}: is not a picture; expected a PNG, TIFF or JPEG") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
@@ -51,7 +52,7 @@ def read_map(path: Path) -> Float32:
         raise FileFormatError(f"{path}: cannot be read as a picture ({error}); save it again") from error
     if not values.size:
         raise FileFormatError(f"{path}: holds no pixels")
-    return _unit(values if wide else values[..., :3], path)
+    return _unit(values, path)
 
 
 def _unit(values: np.ndarray, path: Path) -> Float32:

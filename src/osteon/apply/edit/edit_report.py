@@ -1,4 +1,4 @@
-"""What an edit does in the frames: how far its length departs from itself, and where that is to be expected.
+"""The length of an edit in the frames relative to that at rest, and where a change of it is to be expected.
 
     length of vertex v in frame f over its length at rest:   || A_v d_v || / (s || d_v ||)
 
@@ -127,6 +127,6 @@ def _negative_weights(model: SkinnedModel, chosen: np.ndarray) -> list[str]:
         return []
     v = int(chosen[least.argmin()])
     return [
-        f"{int((least < NEGATIVE).sum()):,} edited vertices have negative weights (vertex {v}: {least.min():.3g}), which "
-        "turn edits less predictably; fit non-negative weights (--weights nnls)"
+        f"{int((least < NEGATIVE).sum()):,} edited vertices have negative weights (vertex {v}: {least.min():.3g}), "
+        "which turn edits less predictably; fit non-negative weights (--weights nnls)"
     ]

@@ -27,7 +27,7 @@ from osteon.apply.edit.match_vertices import SAME_PLACE, match_vertices
 from osteon.apply.edit.options import EditOptions
 from osteon.apply.edit.pull_back import pull_back
 from osteon.apply.edit.strokes import Strokes
-from osteon.apply.edit.subdivide import subdivide_character, subdivide_model
+from osteon.apply.edit.subdivide import subdivide_model
 from osteon.core.arrays import Float32, FloatArray, checked
 from osteon.core.character import Character
 from osteon.core.errors import GeometryError, OptionError
@@ -86,7 +86,11 @@ def edit_rest(
 
 
 def finish_edit(
-    model: SkinnedModel, edits: Edits, coarse: Sequence[Character], notes: Sequence[str] = (), progress: Progress | None = None
+    model: SkinnedModel,
+    edits: Edits,
+    coarse: Sequence[Character],
+    notes: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> RestEdit:
     """The model and its coarse meshes with these edits, and the reports of all."""
     whole = replace(model, character=with_edits(model.character, edits))

@@ -38,7 +38,7 @@ class EditOptions:
     )
     scale: float | None = option(
         None,
-        help="Factor of the displacement, in every frame. Without an edited mesh or map: that of the model's edit NAME.",
+        help="Factor of the displacement, in every frame. Without EDITED or --map: the new factor of the model's edit.",
         flags=("--scale",),
         shown_default="1",
     )

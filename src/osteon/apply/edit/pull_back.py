@@ -11,7 +11,7 @@
 | l, n | damping and number of iterations of Tikhonov's method, which g is the closed form of |
 
 Where a blend nearly vanishes along an axis, no displacement moves the vertex along it, and an exact inverse would
-return a huge one that shows in all other frames. Here g(s) never exceeds 1.3 / sqrt(l), 130 for a character at its own
+return a huge one that shows in all other frames. Here g(s) never exceeds 1.2 / sqrt(l), 120 for a character at its own
 scale, while for s above 0.05 the result differs from the exact inverse by less than 1e-5.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 6 (corrections are displacements of the rest frame,

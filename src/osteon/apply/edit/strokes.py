@@ -19,7 +19,7 @@ import numpy as np
 from osteon.core.arrays import Float32, Int32, checked, checked_indices
 from osteon.core.errors import FileFormatError, GeometryError
 from osteon.core.model import SkinnedModel
-from osteon.io.load.source import Source
+from osteon.io.load.source import Source, as_float32
 
 FORMAT, VERSION = "osteon-edit", 1
 
@@ -77,7 +77,7 @@ def strokes_from_json(stored: Any) -> Strokes:
         displacements = np.array(stored.get("displacements"), np.float64).reshape(-1, 3)
     except (TypeError, ValueError, OverflowError) as error:
         raise GeometryError("moved, displacements: expected vertex numbers and a vector for each") from error
-    return Strokes(name, count, moved, displacements)
+    return Strokes(name, count, checked_indices("moved", moved, (None,), count), as_float32(displacements))
 
 
 def read_strokes(path: Path) -> Strokes:

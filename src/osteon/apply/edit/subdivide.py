@@ -114,7 +114,7 @@ def _split_asset(asset: Asset, split: EdgeSplit, normals: CornerNormals | None) 
         return None if values is None else np.repeat(values, 4)
 
     def per_vertex(values: Float32) -> Float32:
-        return np.clip(split.mixed(values[None])[0], 0, 1)
+        return np.asarray(np.clip(split.mixed(values[None])[0], 0, 1))
 
     joints = asset.joint_of_vertex
     return replace(

@@ -52,7 +52,7 @@ What stock glTF cannot represent is in `asset.extras.osteon`; accessors are refe
                         bones, such as EigenSkin. Their columns are the morph targets after those of the corrections,
                         `columns` of them each, in this order, or those that `numbers` lists; weights are baked for the
                         clips; arrays define those of other poses
-    edits               {name: {"accessor", "shape"}}: edits of the rest pose. POSITION and NORMAL are edited; the arrays
+    edits               {name: {"accessor", "shape"}}: edits of the rest pose. POSITION and NORMAL are edited; arrays
                         hold the edits, and what restores the unedited mesh (`io/metadata/edits.py`). Absent: no edits
     levels              levels of detail. Absent: there are none. {"header": as `osteon.lod` defines, "arrays": as those
                         of a deformer, with "bits": 64 where two integers form one of 64 bits, "coverage", "coarse":

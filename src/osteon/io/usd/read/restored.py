@@ -10,8 +10,8 @@ from osteon.core.animation import BoneTrack, Clip
 from osteon.core.arrays import Float32, Float64
 from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.model import SkinnedModel
-from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.edits import Edits
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.registry import restore_deformer
 from osteon.io.load.source import Source, as_float32
 from osteon.io.meshes.mesh import merge_mesh_parts
