@@ -9,7 +9,9 @@ import re
 import sys
 from pathlib import Path
 
+from osteon.apply.edit.options import EditOptions
 from osteon.cli.compare import CompareFiles
+from osteon.cli.edit import EditFiles
 from osteon.cli.eigenskin import EigenSkinFiles
 from osteon.cli.lod import LodFiles
 from osteon.cli.pose import PoseFiles
@@ -35,6 +37,7 @@ _CLASSES = (
     *(EigenSkinFiles, EigenSkinOptions),
     *(SimulateFiles, SweepOptions, FleshOptions),
     *(LodFiles, LodOptions),
+    *(EditFiles, EditOptions),
     *(PoseFiles, PoserOptions),
     *(StudyServing, StudyReportFiles),
 )

@@ -45,6 +45,7 @@ BENCHES = {
         "fewer bones, blends and triangles: error, cost of the search and of levels, no pops",
         ("data",),
     ),
+    "edit": Bench("edits of the rest pose against the same edits in frames of the source; bytes, order, time, players"),
     "fuzz": Bench("damaged files: inputs, line coverage, crashes and hangs of every reader", ("threads", "inputs")),
     "faults": Bench("kills and power cuts: what six commands leave, and whether the next run continues", ("inputs",)),
     "firstrun": Bench("compile time of the first run, compared with another checkout", ("against",)),

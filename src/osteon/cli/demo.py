@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -17,12 +17,15 @@ from osteon.core.options import command_text
 from osteon.core.skin_options import SkinOptions
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from osteon.core.animation import BoneType
+    from osteon.core.mesh import Mesh
     from osteon.core.sequence import MeshSequence
     from osteon.pipeline.skin import SkinFit
 
 
-Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin"]
+Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin", "edit"]
 
 BONES = 32
 #: Corrections and file of each kind of bones.
@@ -47,7 +50,7 @@ BESIDE = ("report.html", "report.json", "picture.png")
 @options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
-    """Skin a procedural galloping fox, pose a figure or a cartoon, or simulate a hand.
+    """Skin a procedural galloping fox, pose a figure or a cartoon, simulate a hand, or edit the fox.
 
     fox: its flesh bulges, squashes and jiggles, so no set of bones reproduces it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
@@ -58,9 +61,12 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
 
     eigenskin: the hand simulated in poses of thumb and index finger, the corrections learned from them, and a picture
     of a held-out pose. Takes one or two minutes.
+
+    edit: the fox with a crest and a horn, edited at rest and seen in all frames; a mesh to try `osteon edit` with.
     """
     if subject != "fox":
-        refuse_given("options", f"{subject} is posed, not skinned; omit it")
+        why = "has a fixed number of bones" if subject == "edit" else "is posed, not skinned"
+        refuse_given("options", f"{subject} {why}; omit it")
         _pose(subject, folder, json_file, quiet)
         return
     from osteon.core.compile_kernels import compile_kernels
@@ -112,6 +118,10 @@ def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> Non
         hand_demo(folder, json_file, quiet)
     elif subject == "eigenskin":
         eigenskin_demo(folder, json_file, quiet)
+    elif subject == "edit":
+        from osteon.cli.demo_edit import edit_demo
+
+        edit_demo(folder, json_file, quiet)
     else:
         pose_demo(subject, folder, json_file, quiet)
 
@@ -142,6 +152,22 @@ def draw_demo(sequence: MeshSequence, fit: SkinFit, path: Path) -> None:
     scale = HeatScale(100 * largest, "%", "distance, of the diagonal")
     title = f"osteon demo, frame {frame} (the worst)"
     save_png(panel_row(images, [p[2] for p in panels], title=title, scale=scale), path)
+
+
+def draw_row(poses: Sequence[tuple[ArrayLike, str]], mesh: Mesh, title: str, path: Path) -> None:
+    """Draw poses of a coloured mesh side by side, each with its caption, from one camera."""
+    import numpy as np
+
+    from osteon.report.picture import draw_mesh, frame_camera, panel_row, save_png
+    from osteon.report.raster import DrawOptions
+
+    view = DrawOptions(width=430, height=340)
+    points = [np.asarray(pose, np.float32) for pose, _ in poses]
+    camera = frame_camera(np.concatenate(points), view)
+    colors = mesh.asset.colors
+    coat = np.full((mesh.n_vertices, 3), 0.7) if colors is None else colors[:, :3]
+    images = [draw_mesh(one, mesh.faces, coat, options=view, camera=camera) for one in points]
+    save_png(panel_row(images, [words for _, words in poses], title=title), path)
 
 
 def _print_table(sequence: MeshSequence, fits: dict[str, SkinFit], folder: Path) -> None:

@@ -95,7 +95,11 @@ class EditOptions:
         needs=(need(subdivide=GIVEN),),
     )
     remove: tuple[str, ...] = option(
-        (), help="Remove the edit of this name from the model. May be repeated.", flags=("--remove",), metavar="NAME"
+        (),
+        help="Remove the edit of this name from the model. May be repeated.",
+        flags=("--remove",),
+        metavar="NAME",
+        shown_default="none",
     )
 
     def __post_init__(self) -> None:

@@ -73,8 +73,7 @@ def test_old_vertices_move_as_before_and_new_ones_between(kind: str) -> None:
         model.with_animation(track=replace(model.track, transforms=_at_rest(model)), clips=())
     )
     assert_same_points(pose_frames(still_there)[0], found.rest)
-    for a, b in zip(model.deformer.arrays().values(), found.deformer.arrays().values(), strict=True):
-        assert a.shape[1:] == b.shape[1:]  # as many influences as before
+    assert model.skin.n_influences <= found.skin.n_influences <= 8
 
 
 def _at_rest(model) -> np.ndarray:
@@ -91,8 +90,7 @@ def test_weights_are_the_mean_of_the_ends() -> None:
     edge = found.faces[0, 1]
     i, j = model.faces[0, :2]
     mean = 0.5 * (dense[i] + dense[j])
-    if np.count_nonzero(mean) <= model.skin.n_influences:
-        assert_near(mixed[edge], mean, 1e-6)
+    assert_near(mixed[edge], mean, 1e-6)
     assert_near(mixed.sum(axis=1), np.ones(found.n_vertices), 1e-5)
     one_bone = still(SQUARE)
     assert_near(subdivide_model(one_bone).skin.weights, np.ones((9, 1)), 0)
