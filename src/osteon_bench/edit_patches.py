@@ -1,7 +1,8 @@
 """Patches of a mesh that are edited in the bench, and the frames that they have in the source of the animation.
 
-A patch is the surface within RADIUS, or two edges, of a vertex, raised along its normals in the shape of a smooth hump of HEIGHT. Its
-frame in frame f of the source is the rotation that takes its rest vertices and normals closest to those of the source:
+A patch is the surface within RADIUS, or two edges, of a vertex, raised along its normals in the shape of a smooth hump
+of HEIGHT. Its frame in frame f of the source is the rotation that takes its rest vertices and normals closest to those
+of the source:
 
     R_f = argmin_R sum_v w_v (|| R (p_v - p) - (x_v - x) ||^2 + h^2 || R n_v - m_v ||^2),   p, x weighted means
 
