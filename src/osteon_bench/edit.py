@@ -13,7 +13,8 @@ and in joints it differs from the turn of the surface by up to half a height, 1 
 largest and mean distance over patches with a residual of 2 to 20 %, against frames of each vertex's own neighbourhood:
 30 scaled bones 59, 4 %; rigid 44, 3 %; rigid with --shading 50 (normals in the fit) 36, 2.5 %; 60 rigid bones with
 --shading 50 38, 1.7 %. So more bones and normals in the fit help, and no choice of frames makes the largest distance
-2 % there.
+2 % there. One patch of the Fox (residual 0.93 %) shows where a frame ends to be a reference: 2.9 % for 30 rigid bones,
+4.9 for 24, 4.0 for 60 with --shading 50, 4.7 for 30 scaled and 8.5 for 30 flexible ones.
 """
 
 from __future__ import annotations

@@ -39,8 +39,9 @@ RADIUS, HEIGHT, PATCHES = 0.05, 0.03, 24
 EDGES = 2.0
 #: Least number of positions in a patch, and least cosine between its normals and that of its middle.
 LEAST, FACING = 6, 0.3
-#: The largest residual of a patch that has a frame, as part of its extent.
-RIGID = 0.01
+#: The largest residual of a patch that has a frame, as part of its extent. Rotations within a patch differ from the
+#: common one by several times its residual, so this is a quarter of the distance that the bench bounds.
+RIGID = 0.005
 #: Frames of the source in which patches are compared: all, up to so many.
 MOST_FRAMES = 48
 

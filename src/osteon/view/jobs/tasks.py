@@ -26,6 +26,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from osteon.apply.edit.strokes import Strokes
 from osteon.core.errors import OsteonError
 from osteon.core.parallel import end_group, end_with, leave_no_dump
 from osteon.core.progress import Progress, ProgressEvent
@@ -73,6 +74,25 @@ def fit_source(
     kind = f"{fit.model.n_bones} {fit.model.track.bone_type} bones"
     rank = f", rank {fit.model.rank}" if fit.model.rank else ""
     return {"name": f"{fit.model.name}: {kind}{rank}", "error_percent": _finite(fit.report.error_percent)}
+
+
+def edit_model(model_file: str, strokes: Strokes, pack: str, out: str, progress: Progress) -> dict[str, Any]:
+    """Store strokes of the page in the rest pose of a model, and write the pack and the model."""
+    from osteon.apply.edit.edit_rest import edit_rest
+    from osteon.apply.edit.options import EditOptions
+    from osteon.deform.edits import edits_of
+    from osteon.io import load_model, save_model
+    from osteon.view.pack.model_pack import Evidence, write_pack
+
+    model = load_model(model_file)
+    taken, name, count = set(edits_of(model.character).names), strokes.name, 1
+    while name in taken:
+        count += 1
+        name = f"{strokes.name} {count}"
+    found = edit_rest(model, strokes, options=EditOptions(name=name), progress=progress)
+    write_pack(Path(pack), found.model, Evidence())
+    save_model(found.model, out)
+    return {"name": found.model.name}
 
 
 def cluster_source(inputs: tuple[str, ...], out: str, progress: Progress) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _sequence_pieces(sequence: MeshSequence, clusters: Int32 | None) -> Iterator
 
 
 def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
-    model = edited_model(model)
+    model, n_vertices = edited_model(model), model.n_vertices
     if evidence.levels is None and evidence.poses is None:
         model, evidence = _split_at_hard_edges(model, evidence)
     header, arrays = _mesh_part(model.mesh, model.clips, evidence.clusters)
@@ -111,6 +111,7 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
     arrays |= bone_arrays(model) | joint_arrays(model) | family_arrays
     source = evidence.source
     header |= _bone_header(model) | families | _evidence_header(evidence) | NO_LEVELS | NO_POSES
+    header["vertices_of_model"] = n_vertices
     if evidence.poses is not None:
         pose_header, pose_arrays, played = pose_parts(model, evidence.poses)
         header |= pose_header

@@ -4,6 +4,8 @@ import { EigenskinPosing } from "./eigenskin/eigenskin_posing.js";
 import { buildEigenskin } from "./eigenskin/panel.js";
 import { supportNames } from "./eigenskin/panel_paint.js";
 import { buildViewNames, describeEigenskinPoint, engineViewOf } from "./eigenskin/view.js";
+import { Editing } from "./edit/editing.js";
+import { buildEdit } from "./edit/panel.js";
 import { takePicture, toPng } from "./engine/capture.js";
 import { boneColors, heatTable } from "./engine/colors.js";
 import { Engine } from "./engine/engine.js";
@@ -89,6 +91,8 @@ class Page {
     this.pose = absent();
     /** @type {EigenskinPosing} */
     this.eigenskin = absent();
+    /** @type {Editing} */
+    this.editing = absent();
     /** @type {ReturnType<typeof buildViewNames>} */
     this.viewNames = absent();
     /** @type {ReturnType<typeof buildStage>["tip"]} */
@@ -111,11 +115,12 @@ class Page {
     listenToNumpad(engine, { lookFrom: (from) => engine.lookFrom(from), all: () => this.seeAll() });
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
-    warnBeforeLoss(store, client, this.posing);
+    warnBeforeLoss(store, client, [this.posing, this.editing]);
     this.address = new Address({ store, engine, timeline: this.timeline, opener });
     new ResizeObserver(() => this.resize()).observe(stage);
     store.watch([...VIEW, ...LIGHT_VIEW, ...LEVEL_VIEW, ...POSE_VIEW, ...EIGENSKIN_VIEW], () => this.draw());
     store.watch(["posing"], () => document.body.classList.toggle("posing", store.state.posing));
+    store.watch(["editing"], () => document.body.classList.toggle("editing", store.state.editing));
     store.watch(["eigenskin"], () => document.body.classList.toggle("eigenskin", store.state.eigenskin));
     store.watch(["rank", "pack", "eigenskin", ...LEVEL_VIEW], () => this.measure());
     store.watch(["known", "panel", "pack"], () => this.measureOthers());
@@ -166,6 +171,8 @@ class Page {
     const swatch = (color) => css(color, 0);
     const eigenskin = buildEigenskin(store, this.eigenskin, { swatch });
     this.viewNames = buildViewNames(stage, store, this.eigenskin, engine);
+    this.editing = new Editing({ engine, store, stage, canvas, announce: act.announce, pause: () => this.timeline.pause() });
+    const edit = buildEdit(store, client, this.editing, { ...act, opened: (id) => opener.openResult(id) });
     const view = buildView(store, {
       ...act,
       lookFrom: (name) => engine.lookFrom((VIEWS.find((one) => one.name === name) ?? VIEWS[0]).from),
@@ -173,7 +180,7 @@ class Page {
       picture: ({ scale, transparent }) => this.picture(scale, transparent),
       turntable: (how) => takeTurntable(engine, how),
     });
-    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, levels, crowd, view, buildAbout(store)];
+    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, edit, levels, crowd, view, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
     const choose = (id) => opener.show(id);
     buildBar(

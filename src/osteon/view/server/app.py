@@ -5,6 +5,7 @@
     GET  /pack/ID              one model as the renderer reads it
     POST /open                 an uploaded file, named by X-Name; ?group=G&index=I&count=N for each file of a sequence
     POST /fit                  {"id", "options"}: skin the source of an item; returns a job
+    POST /edit/ID              strokes of the page: store them in the rest pose of a model; returns a job
     POST /clusters             {"id"}: find its near-rigid triangles; returns a job, then GET /clusters/ID returns them
     GET  /jobs/JOB             progress of a job as events; POST /jobs/JOB/cancel
     GET  /file/ID.SUFFIX       the model that a fit made, as a download
@@ -59,6 +60,8 @@ from osteon.view.server.uploads import COMPANIONS, TooManyUploads, known_suffixe
 SKELETON_BYTES = 200_000_000
 #: Bytes of a pose.
 MAX_POSE = 4_000_000
+#: Bytes of strokes: a million vertices.
+MAX_STROKES = 100_000_000
 #: Kind of input in the form of a fit, by the type of the option.
 _INPUTS: dict[type | None, str] = {int: "whole", float: "number", bool: "switch", None: "choice"}
 #: Hints of options in the page, where the help text of the command line does not apply.
@@ -80,6 +83,7 @@ def view_app(session: Session) -> App:
         Route("/pack/{id}", _pack),
         Route("/open", _open, methods=["POST"]),
         Route("/fit", _fit, methods=["POST"]),
+        Route("/edit/{id}", _edit, methods=["POST"]),
         Route("/clusters", _find_clusters, methods=["POST"]),
         Route("/clusters/{id}", _clusters),
         Route("/jobs/{id}", _follow),
@@ -172,6 +176,12 @@ async def _fit(request: Request) -> Response:
     session, body = session_of(request), await read_json(request)
     job = session.fit(session.item(str(body.get("id"))), fit_options(body.get("options", {})))
     return JSONResponse({"job": job.id})
+
+
+async def _edit(request: Request) -> Response:
+    session = session_of(request)
+    item = session.item(request.path_params["id"])
+    return JSONResponse({"job": session.edit(item, await read_json(request, MAX_STROKES)).id})
 
 
 async def _find_clusters(request: Request) -> Response:

@@ -130,6 +130,24 @@ class Session:
 
         return self._start(work)
 
+    def edit(self, item: Item, strokes: dict[str, Any]) -> PageJob:
+        """Store strokes of the page in the rest pose of a model; the result becomes another item."""
+        from osteon.apply.edit.strokes import strokes_from_json
+
+        file = _model_file_of(item)
+        edit = strokes_from_json(strokes)
+        item_id = self.collection.new_id()
+        pack, model = self.collection.pack_of(item_id), self.collection.folder / f"{item_id}.npz"
+
+        async def work(job: PageJob) -> dict[str, Any]:
+            with _removed_on_error(pack, model):
+                await self.worker.run(tasks.edit_model, file, edit, str(pack), str(model), job=job)
+            name = f"{item.name.partition(':')[0]}: edited"
+            self.collection.add(Item(item_id, name, "model", pack, (), model))
+            return {"done": item_id}
+
+        return self._start(work)
+
     def find_clusters(self, item: Item) -> PageJob:
         """Find the near-rigid triangles of the source of an item."""
         source, out = _source_of(item), self.clusters_of(item)
@@ -289,6 +307,15 @@ def _removed_on_error(*files: Path) -> Iterator[None]:
         for file in files:
             file.unlink(missing_ok=True)
         raise
+
+
+def _model_file_of(item: Item) -> str:
+    """The file of a model: that of a fit, or the one that it was opened from."""
+    if item.model is not None:
+        return str(item.model)
+    if item.kind != "model" or len(item.inputs) != 1:
+        raise OptionError(f"'{item.name}' was not opened from a file of a model; save the strokes and use osteon edit")
+    return item.inputs[0]
 
 
 def _source_of(item: Item) -> tuple[str, ...]:

@@ -113,6 +113,7 @@ export interface ModelHeader {
   influences: number;
   influences_left_out: number;
   rank: number;
+  vertices_of_model: number;
   target_names: string[];
   plays: Note[];
   deformer: Family;

@@ -294,6 +294,6 @@ export function saveBox(store, client, posing, act) {
 }
 
 /** A word of a command line, in quotes where a shell would split it. */
-function quoted(word) {
+export function quoted(word) {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -77,7 +77,7 @@ function onTriangle(points, faces, { corner, u, v }) {
 }
 
 /** Where a ray crosses triangles, the nearest first. Based on: Möller and Trumbore, 1997. */
-function crossings(positions, faces, from, along) {
+export function crossings(positions, faces, from, along) {
   const found = [];
   const [dx, dy, dz] = along.toArray();
   for (let t = 0; t < faces.length; t += 3) {

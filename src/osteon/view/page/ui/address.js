@@ -168,10 +168,10 @@ export class Address {
 
 /** A warning before a page is left in which something was made that is not saved: a fit, a pose, or a fit that runs. */
 
-/** @param {import("./store.js").Store} store @param {import("./client.js").Client} client @param {{unsaved: boolean}} posing */
-export function warnBeforeLoss(store, client, posing) {
+/** @param {import("./store.js").Store} store @param {import("./client.js").Client} client @param {{unsaved: boolean}[]} works */
+export function warnBeforeLoss(store, client, works) {
   addEventListener("beforeunload", (event) => {
-    if (!store.state.unsaved.length && !posing.unsaved && !client.job) return;
+    if (!store.state.unsaved.length && !works.some(({ unsaved }) => unsaved) && !client.job) return;
     event.preventDefault(); // browsers show their own text
   });
 }

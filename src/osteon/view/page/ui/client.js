@@ -101,6 +101,11 @@ export class Client {
     return (await answer.json()).job;
   }
 
+  /** Store strokes in the rest pose of a model; returns the job. @param {object} strokes as `osteon edit` reads them */
+  async edit(id, strokes) {
+    return (await (await fetchChecked(`./edit/${encodeURIComponent(id)}`, posted(strokes))).json()).job;
+  }
+
   /** Find the near-rigid triangles of the source of a model; returns the job. */
   async findClusters(id) {
     const answer = await fetchChecked("./clusters", {

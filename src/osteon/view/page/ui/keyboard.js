@@ -22,6 +22,7 @@ export const SHORTCUTS = [
   { shown: ["Enter"], keys: [], act: "", description: "read the point in the middle, likewise" },
   { shown: ["Ctrl Z"], keys: [], act: "", description: "undo, with Shift redo, while joints are moved" },
   { shown: ["Tab", "←→↑↓"], keys: [], act: "", description: "next joint; move it, while posing" },
+  { shown: ["Enter"], keys: [], act: "", description: "dab with the brush in the middle, while editing" },
   { shown: ["Esc"], keys: ["Escape"], act: "close", description: "close the panel" },
   { shown: ["?"], keys: ["?"], act: "help", description: "this help" },
 ];

@@ -10,7 +10,7 @@ import { make, setText, show } from "./dom.js";
 const GROUPS = [
   { title: "Inspect", icon: "compare", names: ["compare", "bones", "corrections"] },
   { title: "Fit", icon: "fit", names: ["fit"] },
-  { title: "Pose", icon: "pose", names: ["pose", "eigenskin"] },
+  { title: "Pose", icon: "pose", names: ["pose", "eigenskin", "edit"] },
   { title: "Crowd", icon: "crowd", names: ["levels", "crowd"] },
   { title: "View", icon: "view", names: ["view", "about"] },
 ];

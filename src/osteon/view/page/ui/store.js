@@ -50,6 +50,12 @@
  * @property {boolean} eigenskinTarget the mesh of the pose is known
  * @property {boolean} eigenskinHandles joints can be dragged
  * @property {number | null} eigenskinMax end of the scale of errors, fraction of the diagonal
+ * @property {boolean} editing the rest pose is edited with brushes, given by the next ones
+ * @property {"grab" | "smooth" | "inflate" | "flatten"} editBrush
+ * @property {number} editSize radius of the brush, fraction of the diagonal
+ * @property {number} editStrength 0 … 1
+ * @property {boolean} editMirror strokes are repeated on the other side of the body
+ * @property {"before" | "after"} editShown
  *
  * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean,
  *   group?: string, source_in?: string, label?: string, about?: string,
@@ -133,5 +139,11 @@ export function firstState() {
     eigenskinTarget: false,
     eigenskinHandles: true,
     eigenskinMax: null,
+    editing: false,
+    editBrush: "grab",
+    editSize: 0.05,
+    editStrength: 0.5,
+    editMirror: false,
+    editShown: "after",
   };
 }

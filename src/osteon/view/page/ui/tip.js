@@ -34,7 +34,7 @@ export class Tip {
     this.act = act;
     this.element = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.#listen();
-    store.watch(["pack", "mode", "against", "crowd", "posing", "poseView", "posePaint", "panel", "eigenskin", "eigenskinView", "eigenskinTarget"], () => this.hide());
+    store.watch(["pack", "mode", "against", "crowd", "posing", "poseView", "posePaint", "panel", "eigenskin", "eigenskinView", "eigenskinTarget", "editing"], () => this.hide());
   }
 
   /** Read a point of the canvas in words; `near` shows them there too. */
