@@ -29,12 +29,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = Path(os.environ.get("OSTEON_PICTURES", ROOT / "build" / "page"))
 #: "small" costs a software renderer less, where the size does not matter.
 SIZES = {"desk": (1440, 900), "tablet": (1024, 700), "wide": (1280, 720), "phone": (390, 844), "small": (800, 560)}
-PANELS = ("Compare", "Bones", "Corrections", "Fit", "Pose", "Levels", "Crowd", "View", "About")
+PANELS = ("Compare", "Bones", "Corrections", "Fit", "Pose", "Edit", "Levels", "Crowd", "View", "About")
 #: What stands under one tab on a phone.
 GROUPS = {
     "Inspect": ("Compare", "Bones", "Corrections"),
     "Fit": ("Fit",),
-    "Pose": ("Pose", "EigenSkin"),
+    "Pose": ("Pose", "EigenSkin", "Edit"),
     "Crowd": ("Levels", "Crowd"),
     "View": ("View", "About"),
 }

@@ -48,7 +48,7 @@ def person(request: pytest.FixtureRequest, chromium: Any, address: str) -> Itera
 def test_every_panel(person: Person) -> None:
     person.keeps_picture("0-start")
     assert_mesh_is_large(person)
-    uses = (compare, bones, corrections, fit, pose, levels, crowd, view, about)
+    uses = (compare, bones, corrections, fit, pose, edit, levels, crowd, view, about)
     for i, (panel, use) in enumerate(zip(PANELS, uses, strict=True)):
         shown = person.opens(panel)
         use(person, shown)
@@ -134,6 +134,25 @@ def corrections(person: Person, panel: Any) -> None:
     label = panel.locator("svg.plot").get_attribute("aria-label")
     assert label.count("%") >= 5
     person.measures_all()
+
+
+def edit(person: Person, panel: Any) -> None:
+    """One stroke in the middle of the mesh, before and after it, undone."""
+    panel.get_by_role("switch", name="Edit the rest pose").check()
+    panel.get_by_text("Inflate", exact=True).click()
+    person.page.evaluate("() => window.osteon.store.set({ mode: 'result' })")
+    drawn(person)
+    x, y = point_on_mesh(person)
+    person.page.mouse.move(x, y)
+    person.page.mouse.down()
+    person.page.mouse.move(x + 8, y)
+    person.page.mouse.up()
+    person.page.wait_for_function("() => !window.osteon.page.editing.edit.isEmpty")
+    for shown in ("Before", "After"):
+        panel.get_by_text(shown, exact=True).click()
+    panel.get_by_role("button", name="Undo").click()
+    person.page.wait_for_function("() => window.osteon.page.editing.edit.isEmpty")
+    panel.get_by_role("switch", name="Edit the rest pose").uncheck()
 
 
 def levels(person: Person, panel: Any) -> None:

@@ -172,7 +172,7 @@ class Page {
     const eigenskin = buildEigenskin(store, this.eigenskin, { swatch });
     this.viewNames = buildViewNames(stage, store, this.eigenskin, engine);
     this.editing = new Editing({ engine, store, stage, canvas, announce: act.announce, pause: () => this.timeline.pause() });
-    const edit = buildEdit(store, client, this.editing, { ...act, opened: (id) => opener.openResult(id) });
+    const edit = buildEdit(store, client, this.editing, { ...act, opened: (id) => opener.openResult(id, { mode: "result", panel: "edit" }) });
     const view = buildView(store, {
       ...act,
       lookFrom: (name) => engine.lookFrom((VIEWS.find((one) => one.name === name) ?? VIEWS[0]).from),

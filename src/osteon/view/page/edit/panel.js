@@ -1,6 +1,7 @@
 /** Edit panel: one toggle to edit the rest pose with brushes; undo, before and after; saves the model, the mesh and a command. */
 import { choice, emptyState, iconButton, slider, toggle } from "../ui/controls.js";
 import { make, saveFile, setText, show } from "../ui/dom.js";
+import { saveButtons } from "../ui/fit.js";
 import { percent } from "../ui/numbers.js";
 import { quoted } from "../pose/panel.js";
 
@@ -59,7 +60,8 @@ function buildBody(store, client, editing, act, home) {
   const redo = iconButton("redo", "Redo", () => editing.redo());
   const reset = make("button", { type: "button", onclick: () => editing.reset() }, "Reset");
   home.actions.append(make("div", { class: "row tight-row" }, undo, redo, reset, save.actions));
-  home.element.append(make("div", { class: "groups" }, none, main.element, hint, tools, save.element));
+  const made = saveButtons(store, client, act);
+  home.element.append(make("div", { class: "groups" }, none, made, main.element, hint, tools, save.element));
 
   const sync = () => {
     const { pack, editing: on, editBrush, editSize, editStrength, editMirror, editShown } = store.state;
@@ -127,5 +129,5 @@ function saveBox(store, client, editing, act) {
     show(model, client.mode === "server");
     setText(command, ["osteon", "edit", `${stem()}.glb`, `${stem()}-edit.json`, "-o", `${stem()}-edited.glb`].map(quoted).join(" "));
   };
-  return { element, actions: model, sync };
+  return { element, actions: make("div", { class: "row" }, model), sync };
 }

@@ -155,7 +155,7 @@ class Stages {
 }
 
 /** Files of the result that is shown, where it was made here. */
-function saveButtons(store, client, act) {
+export function saveButtons(store, client, act) {
   const save = async (suffix) => {
     const { model, pack } = store.state;
     try {

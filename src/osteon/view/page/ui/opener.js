@@ -106,11 +106,11 @@ export class Opener {
   }
 
   /** A finished fit opens beside its source. */
-  async openResult(id) {
+  async openResult(id, view = /** @type {object} */ ({ mode: "side", panel: "compare" })) {
     await this.#tried(async () => {
       await this.#askScene();
       this.store.set({ unsaved: [...this.store.state.unsaved, id] });
-      await this.show(id, { mode: "side", panel: "compare" });
+      await this.show(id, view);
     });
   }
 
