@@ -1,4 +1,4 @@
-"""The Edit panel used as a person would: brushes in any frame, undo, before and after, mirror, files, the saved model."""
+"""The Edit panel used as a person would: brushes in any frame, undo, before and after, mirror, files, saved models."""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ import { pointNormal } from "./points.js";
 
 /** Part of the radius that one dab moves a point at full strength. */
 const STEP = 0.03;
+/** Part of the radius that one stroke moves a point at most, at full strength: a second stroke goes on. */
+export const RAISED = 0.35;
 /** Part of the way to the mean of its neighbours, or to the plane, of one dab at full strength. */
 const EASE = 0.5;
 

@@ -6,7 +6,7 @@ import { absent } from "../engine/absent.js";
 import { listenToUndo } from "../pose/history.js";
 import { crossings, Screen } from "../pose/screen.js";
 import { make, show } from "../ui/dom.js";
-import { dab, regionAround } from "./brush.js";
+import { dab, RAISED, regionAround } from "./brush.js";
 import { mirrorInto } from "./points.js";
 import { linearParts, pullBack } from "./pull_back.js";
 import { RestEdit } from "./rest_edit.js";
@@ -23,6 +23,8 @@ const KEY_PULL = 0.25;
  * @typedef {object} Stroke
  * @property {import("../engine/model_view.js").Pass} view
  * @property {Float64Array} positions  of all points in the pose, as they are now
+ * @property {Float64Array} start  where they were: the brush touches the mesh as it was when the stroke began
+ * @property {Map<number, number>} raised  how far a stroke has inflated points
  * @property {import("../engine/pose.js").Moment} moment
  * @property {Map<number, Float64Array>} blends  linear parts, of the points that were touched
  * @property {Set<number>} changed
@@ -164,7 +166,7 @@ export class Editing {
     if (!hit) return false;
     this.pausePlaying();
     const held = this.store.state.editBrush === "grab" ? regionAround(edit.points, positions, hit.triangle, hit.point, this.radius) : null;
-    this.#stroke = { view, positions, moment, at, inward, held, point: hit.point, blends: new Map(), changed: new Set(), timer: 0 };
+    this.#stroke = { view, positions, start: positions.slice(), raised: new Map(), moment, at, inward, held, point: hit.point, blends: new Map(), changed: new Set(), timer: 0 };
     if (!held) this.#dabAt(hit);
     if (!held) this.#stroke.timer = window.setInterval(() => this.#dabHere(), EVERY);
     return true;
@@ -214,7 +216,7 @@ export class Editing {
   }
 
   #dabHere() {
-    if (this.#stroke) this.#dabAt(this.#touch(this.#stroke.positions, this.#stroke.at, this.#stroke.view));
+    if (this.#stroke) this.#dabAt(this.#touch(this.#stroke.start, this.#stroke.at, this.#stroke.view));
   }
 
   /** Dabs on the way to a place, as far apart as the size of the brush asks for. */
@@ -236,10 +238,12 @@ export class Editing {
     const { points } = this.edit;
     const { editBrush, editStrength } = this.store.state;
     stroke.point = hit.point;
-    const region = regionAround(points, stroke.positions, hit.triangle, hit.point, this.radius);
+    const region = regionAround(points, stroke.start, hit.triangle, hit.point, this.radius);
     const how = { strength: editStrength, radius: this.radius, inward: stroke.inward };
     const kind = /** @type {"smooth"|"inflate"|"flatten"} */ (editBrush);
-    this.#apply(stroke, region.points, dab(kind, points, stroke.positions, region, how));
+    const moves = dab(kind, points, stroke.positions, region, how);
+    if (kind === "inflate") limitRaised(stroke.raised, region, moves, RAISED * editStrength * this.radius);
+    this.#apply(stroke, region.points, moves);
   }
 
   /** Pulls what a grab holds to a place of the view. */
@@ -370,4 +374,15 @@ export class Editing {
     const r = this.#pixels(point, view);
     Object.assign(this.ring.style, { left: `${x - r}px`, top: `${y - r}px`, width: `${2 * r}px`, height: `${2 * r}px` });
   }
+}
+
+/** Shortens moves so that one stroke raises a point by no more than its largest weight times `most`: overlaps leave no steps. */
+function limitRaised(raised, { points, weights }, moves, most) {
+  points.forEach((p, n) => {
+    const before = raised.get(p) ?? 0;
+    const length = Math.hypot(moves[3 * n], moves[3 * n + 1], moves[3 * n + 2]);
+    const part = length > 0 ? Math.min(1, Math.max(0, most * weights[n] - before) / length) : 0;
+    for (let i = 3 * n; i < 3 * n + 3; i++) moves[i] *= part;
+    raised.set(p, before + part * length);
+  });
 }
