@@ -39,6 +39,10 @@ from osteon.core.model import SkinnedModel
 from osteon.core.topology import weld_points
 
 
+#: Edits that a model can have.
+MOST_EDITS = 256
+
+
 @dataclass(frozen=True, slots=True)
 class Edits:
     """Named displacements of the rest pose with constant scales."""
@@ -52,6 +56,8 @@ class Edits:
     def __post_init__(self) -> None:
         if any(not name or "\0" in name for name in self.names) or len(set(self.names)) != len(self.names):
             raise GeometryError(f"edits: expected different names, none empty, got {', '.join(map(repr, self.names))}")
+        if len(self.names) > MOST_EDITS:
+            raise GeometryError(f"edits: expected {MOST_EDITS} at most, got {len(self.names)}; join some of them")
         basis = checked("basis", self.basis, (len(self.names), None, 3))
         scales = checked("scales", self.scales, (len(self.names),))
         order = sorted(range(len(self.names)), key=self.names.__getitem__)
@@ -111,7 +117,9 @@ class Edits:
             names = tuple(letters.astype(np.uint8).tobytes().decode().split("\0")) if len(letters) else ()
         except UnicodeDecodeError as error:
             raise GeometryError("edits: their names are not UTF-8 text") from error
-        count = int(arrays["n_vertices"])
+        if len(names) > MOST_EDITS:
+            raise GeometryError(f"edits: expected {MOST_EDITS} at most, got {len(names)}")
+        count = int(checked_indices("n_vertices", arrays["n_vertices"], (), np.iinfo(np.int32).max))
         vertices = checked_indices("vertices", arrays["vertices"], (None,), count)
         basis = np.zeros((len(names), count, 3), np.float32)
         basis[:, vertices] = checked("vectors", arrays["vectors"], (len(names), len(vertices), 3))

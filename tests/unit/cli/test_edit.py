@@ -194,3 +194,15 @@ def test_weights_of_zero_change_nothing(run_here, files):
     assert edits_of(found.character).scales.tolist() == [0.0]
     plain = replace(found, character=replace(found.character, displacements=()))
     assert np.array_equal(pose_frames(found), pose_frames(plain))
+
+
+def test_the_demo_needs_no_data(run_here):
+    done = run_here("demo", "edit", "-o", "demo", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert [edit["name"] for edit in json.loads(done.stdout)["edits"]] == ["crest", "horn"]
+    names = {path.name for path in (run_here.folder / "demo").iterdir()}
+    assert names == {"fox.glb", "fox-edited.glb", "crest.ply", "picture.png", "report.json"}
+    edited, crest = load_model(run_here.folder / "demo" / "fox-edited.glb"), run_here.folder / "demo" / "crest.ply"
+    run_here("edit", run_here.folder / "demo" / "fox.glb", crest, "--name", "crest", "-o", "again.glb")
+    found = edits_in(run_here.folder / "again.glb")
+    assert np.abs(found.basis[0] - edits_of(edited.character).basis[0]).max() <= 1e-5

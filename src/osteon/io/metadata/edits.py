@@ -65,10 +65,11 @@ def restore_edits(model: SkinnedModel, arrays: Mapping[str, NDArray[Any]]) -> Sk
     """The inverse of writing the edited character: the unedited one with its edits. Raises KeyError if some lack."""
     if not arrays:
         return model
-    edits, character = Edits.from_arrays(arrays), model.character
+    character = model.character
     mesh = character.mesh
-    if edits.n_vertices != mesh.n_vertices:
-        raise GeometryError(f"edits: they are for {edits.n_vertices} vertices, the mesh has {mesh.n_vertices}")
+    if not np.array_equal(arrays["n_vertices"], mesh.n_vertices):
+        raise GeometryError(f"edits: they are for {arrays['n_vertices']} vertices, the mesh has {mesh.n_vertices}")
+    edits = Edits.from_arrays(arrays)
     vertices = checked_indices("vertices", arrays["vertices"], (None,), mesh.n_vertices)
     rest = mesh.rest.copy()
     rest[vertices] = checked("rest", arrays["rest"], (len(vertices), 3))

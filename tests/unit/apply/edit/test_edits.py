@@ -18,6 +18,7 @@ from osteon.deform.normals import pose_normals
 from osteon.deform.pose import displaced_rest, linear_parts, pose_frames
 from osteon.deform.registry import DEFORMERS
 from osteon.io import SaveOptions, load_model, save_model
+from osteon.io.metadata.edits import edit_arrays, restore_edits
 from tests.contract.families import DEFORMER_CASES, linear_blend
 from tests.cube import turning_cube
 from tests.small_meshes import still
@@ -220,3 +221,33 @@ def test_small_files_hold_edits(options: SaveOptions, tmp_path) -> None:
     again = load_model(tmp_path / "edited.glb")
     assert edits_of(again.character).names == ("bump",)
     assert_same_points(pose_frames(again), pose_frames(edited), 5e-3 if options.whole_numbers else 2e-6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_vertices": np.array(7, np.int32)},
+        {"n_vertices": np.array([240, 240], np.int32)},
+        {"vertices": np.array([240], np.int32)},
+        {"vectors": np.zeros((1, 2, 3), np.float32)},
+        {"scales": np.array([np.nan], np.float32)},
+        {"names": np.zeros(300, np.int32) + 97},
+        {"names": np.array([97, 0, 97], np.int32)},
+        {"names": np.zeros(600, np.int32)},
+        {"rest": np.zeros((1, 3), np.float32)},
+        {"corners": np.array([10**6], np.int32)},
+        {"normals": np.zeros((1, 3), np.float32)},
+        {"columns_corrections": np.zeros((9, 1, 3), np.float32)},
+    ],
+)
+def test_damaged_edits_of_a_file_are_refused(change: dict) -> None:
+    model = with_own_normals(linear_blend())
+    edited = with_edit(model, ("bump", bump(model), 1.0))
+    arrays = edit_arrays(edited.character)
+    shown = edited_model(edited)
+    restore_edits(shown, arrays)
+    if set(change) == {"names"} and len(change["names"]) == 300:
+        assert edits_of(restore_edits(shown, arrays | change).character).names == ("a" * 300,)
+        return
+    with pytest.raises(GeometryError):
+        restore_edits(shown, arrays | change)

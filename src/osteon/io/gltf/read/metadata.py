@@ -135,6 +135,8 @@ def restore_stored_edits(metadata: Metadata, model: SkinnedModel) -> SkinnedMode
         return model
     document, what = metadata.document, "the edits of Osteon's metadata"
     arrays = read_arrays(document, document.object(metadata.entries, "edits", "Osteon's metadata"), what)
+    if "scales" in arrays:
+        document.claim(12 * arrays["scales"].size * model.n_vertices, what)
     try:
         return restore_edits(model, arrays)
     except KeyError as error:

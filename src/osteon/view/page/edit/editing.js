@@ -219,7 +219,7 @@ export class Editing {
     if (this.#stroke) this.#dabAt(this.#touch(this.#stroke.start, this.#stroke.at, this.#stroke.view));
   }
 
-  /** Dabs on the way to a place, as far apart as the size of the brush asks for. */
+  /** Dabs on the way to a place, spaced by the size of the brush. */
   #dabAlong(stroke, at) {
     const step = Math.max(2, SPACING * this.#pixels(stroke.point, stroke.view));
     const [dx, dy] = [at[0] - stroke.at[0], at[1] - stroke.at[1]];
@@ -282,7 +282,7 @@ export class Editing {
 
   // ---- pointer and keys -------------------------------------------------------------------------------------------
 
-  /** The stage hears the pointer before the camera does: on the mesh it paints, beside it the view orbits. */
+  /** The stage receives pointer events before the camera: on the mesh it paints, beside it the view orbits. */
   #listen(stage) {
     let pointer = -1;
     const fingers = new Set();
