@@ -38,7 +38,6 @@ from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.core.topology import weld_points
 
-
 #: Edits that a model can have.
 MOST_EDITS = 256
 
@@ -105,7 +104,7 @@ class Edits:
         return {
             "names": np.frombuffer("\0".join(self.names).encode(), np.uint8).astype(np.int32),
             "scales": self.scales,
-            "n_vertices": np.array(self.n_vertices, np.int32),
+            "n_vertices": np.array([self.n_vertices], np.int32),
             "vertices": touched,
             "vectors": np.ascontiguousarray(self.basis[:, touched]),
         }
@@ -119,7 +118,7 @@ class Edits:
             raise GeometryError("edits: their names are not UTF-8 text") from error
         if len(names) > MOST_EDITS:
             raise GeometryError(f"edits: expected {MOST_EDITS} at most, got {len(names)}")
-        count = int(checked_indices("n_vertices", arrays["n_vertices"], (), np.iinfo(np.int32).max))
+        count = int(checked_indices("n_vertices", arrays["n_vertices"], (1,), np.iinfo(np.int32).max)[0])
         vertices = checked_indices("vertices", arrays["vertices"], (None,), count)
         basis = np.zeros((len(names), count, 3), np.float32)
         basis[:, vertices] = checked("vectors", arrays["vectors"], (len(names), len(vertices), 3))

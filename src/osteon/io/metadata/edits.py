@@ -67,8 +67,8 @@ def restore_edits(model: SkinnedModel, arrays: Mapping[str, NDArray[Any]]) -> Sk
         return model
     character = model.character
     mesh = character.mesh
-    if not np.array_equal(arrays["n_vertices"], mesh.n_vertices):
-        raise GeometryError(f"edits: they are for {arrays['n_vertices']} vertices, the mesh has {mesh.n_vertices}")
+    if not np.array_equal(arrays["n_vertices"], [mesh.n_vertices]):
+        raise GeometryError(f"edits: those of the file are not for its mesh of {mesh.n_vertices:,} vertices")
     edits = Edits.from_arrays(arrays)
     vertices = checked_indices("vertices", arrays["vertices"], (None,), mesh.n_vertices)
     rest = mesh.rest.copy()

@@ -226,7 +226,7 @@ def test_small_files_hold_edits(options: SaveOptions, tmp_path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"n_vertices": np.array(7, np.int32)},
+        {"n_vertices": np.array([7], np.int32)},
         {"n_vertices": np.array([240, 240], np.int32)},
         {"vertices": np.array([240], np.int32)},
         {"vectors": np.zeros((1, 2, 3), np.float32)},
