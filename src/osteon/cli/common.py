@@ -225,6 +225,7 @@ _PARTS = {
     "load": "loading",
     "search": "searching",
     "fit": "fit",
+    "edit": "editing",
     "measure": "measuring",
     "write": "writing",
     "page": "report",

@@ -246,7 +246,7 @@ def describe_edit(found: RestEdit) -> dict[str, Any]:
     }
 
 
-_HEADINGS = ("edit", "scale", "vertices", "largest", "length in frames: mean", "largest", "in frame", "at vertex")
+_HEADINGS = ("edit", "scale", "vertices", "largest", "length: mean", "worst", "frame", "vertex")
 
 
 def print_edits(facts: Mapping[str, Any], seconds: Mapping[str, float], written: Sequence[str], out: Console) -> None:
@@ -269,7 +269,7 @@ def print_edits(facts: Mapping[str, Any], seconds: Mapping[str, float], written:
             ]
             table.add_row(Text(one["name"]), *cells)
         out.print(table)
-        out.print("[dim]largest: displacement, of the diagonal; length: change of the edit's length by the blends[/]")
+        out.print("[dim]largest displacement of the diagonal; change of its length in the frames[/]")
     else:
         out.print("The model has no edits.")
     rows = Table(show_header=False, box=None, pad_edge=False)

@@ -86,8 +86,7 @@ def report_edit(
         linear = blends_of(model.deformer, model.animation.transforms[f], chosen)[..., :3]
         turned = np.einsum("vij,vj->vi", linear, d[chosen])
         changes[f] = np.abs(np.linalg.norm(turned, axis=1) / (size * lengths[chosen]) - 1)
-        singular = np.linalg.svd(linear, compute_uv=False)
-        flattest[f] = singular[:, 2] / np.maximum(singular[:, 0], 1e-300)
+        flattest[f] = _thickness(linear)
     frame, at = (0, 0) if not changes.size else np.unravel_index(int(changes.argmax()), changes.shape)
     weights = lengths[chosen] / max(lengths[chosen].sum(), 1e-300)
     return EditReport(
@@ -102,6 +101,20 @@ def report_edit(
         int(chosen[at]) if len(chosen) else 0,
         (*_flat_blends(chosen, flattest), *_negative_weights(model, chosen)),
     )
+
+
+def _thickness(linear: Float64) -> Float64:
+    """(n,) the smallest singular value over the largest where that is below FLAT; 1 where it is not.
+
+    s_3 < FLAT s_1 implies det = s_1 s_2 s_3 < FLAT s_1^3, and s_1 is at most the Frobenius norm: few need an SVD.
+    """
+    size = np.linalg.norm(linear, axis=(1, 2))
+    found = np.ones(len(linear))
+    near = np.flatnonzero(np.abs(np.linalg.det(linear)) <= FLAT * size**3)
+    singular = np.linalg.svd(linear[near], compute_uv=False)
+    ratio = singular[:, 2] / np.maximum(singular[:, 0], 1e-300)
+    found[near] = np.where(ratio < FLAT, ratio, 1.0)
+    return found
 
 
 def _flat_blends(chosen: np.ndarray, flattest: Float64) -> list[str]:
