@@ -19,7 +19,7 @@ from osteon.deform.pose import displaced_rest, linear_parts, pose_frames
 from osteon.deform.registry import DEFORMERS
 from osteon.io import SaveOptions, load_model, save_model
 from osteon.io.metadata.edits import edit_arrays, restore_edits
-from tests.contract.families import DEFORMER_CASES, linear_blend
+from tests.contract.families import DEFORMER_CASES, DISPLACEMENT_CASES, linear_blend
 from tests.cube import turning_cube
 from tests.small_meshes import still
 from tests.tolerance import assert_near, assert_same_points
@@ -251,3 +251,23 @@ def test_damaged_edits_of_a_file_are_refused(change: dict) -> None:
         return
     with pytest.raises(GeometryError):
         restore_edits(shown, arrays | change)
+
+
+CASES = {**DEFORMER_CASES, **{kind: case for kind, case in DISPLACEMENT_CASES.items() if kind != Edits.kind}}
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".glb", ".usdc"])
+@pytest.mark.parametrize("kind", sorted(CASES))
+def test_files_hold_edits_of_every_family(kind: str, suffix: str, tmp_path) -> None:
+    model = CASES[kind]()
+    edited = with_edit(model, ("bump", bump(model), 1.0))
+    save_model(edited, tmp_path / f"edited{suffix}")
+    again = load_model(tmp_path / f"edited{suffix}")
+    assert type(again.deformer) is type(model.deformer)
+    kinds = [d.kind for d in edited.character.displacements]
+    assert [d.kind for d in again.character.displacements] == kinds
+    assert np.array_equal(edits_of(again.character).basis, edits_of(edited.character).basis)
+    assert_same_points(again.rest, model.rest)
+    assert_same_points(pose_frames(again), pose_frames(edited), 3e-6)
+    shown = [pose_normals(m, 3)[m.mesh.normal_of_vertex] for m in (edited, again)]
+    assert_near(shown[1], shown[0], 1e-5)

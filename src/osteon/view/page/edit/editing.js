@@ -92,7 +92,7 @@ export class Editing {
   /** Shows the model as before; its edit stays until the page is closed. */
   end() {
     this.#finish(true);
-    this.store.set({ editing: false });
+    this.store.set({ editing: false, editShown: "after" });
     show(this.ring, false);
   }
 
