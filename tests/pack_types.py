@@ -21,6 +21,7 @@ export type Numbers = Float32Array | Int32Array | Uint32Array | Uint16Array | Ui
 PLAIN = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "object": "object"}
 TYPED_ARRAYS = {
     "f4": "Float32Array",
+    "f2": "Uint16Array",
     "i4": "Int32Array",
     "u4": "Uint32Array",
     "u2": "Uint16Array",

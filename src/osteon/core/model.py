@@ -274,6 +274,14 @@ def _shared_properties(character: Character) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class StoredLight:
+    """All that a file holds of a model's precomputed light (`osteon.apply.light.model_light`)."""
+
+    arrays: Arrays  # by name; float16 and float32
+    header: Mapping[str, Any] = field(default_factory=dict)  # plain JSON
+
+
 def coarse_model(model: SkinnedModel, coarse: Character) -> SkinnedModel:
     """A coarse mesh on the model's joints, which plays its animation."""
     return SkinnedModel(replace(coarse, skeleton=model.skeleton), model.animation)

@@ -7,7 +7,8 @@ const ALIGNMENT = 16;
 /** Slots for influences in a pack; unused ones have weight 0. */
 export const SLOTS = SCHEMA.slots;
 
-const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
+/** Numbers in half precision (f2) stay bits, as textures take them. */
+const TYPES = { f4: Float32Array, f2: Uint16Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
 
 /**
  * @typedef {import("./pack_types").Numbers} Numbers
