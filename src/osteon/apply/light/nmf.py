@@ -1,0 +1,108 @@
+"""Lit colours as products of non-negative factors: C = W H, both without negative numbers.
+
+    minimise over W >= 0, H >= 0   || C - W H ||_F^2,      C (f, n): the colours of every frame as one row
+
+Columns of W and rows of H are updated one after another, each to its optimum with all others fixed:
+
+    W_r <- max(0, W_r + (C H_r' - W H H_r') / (H_r H_r')),     H likewise with W' in place of H
+
+Non-negative rows are colours themselves: they need no sign in a file, and every partial sum is a valid picture. The
+start is built from the singular vectors of C: of each, the larger of its positive and negative parts, with zeros
+replaced by a small share of the mean, so that the updates can change them.
+
+`progressive`: rows are sorted so that the first ones alone, with weights fitted to them, are the best of their number.
+
+Based on: Lee and Seung, Learning the Parts of Objects by Non-Negative Matrix Factorization, 1999; Cichocki and Phan,
+Fast Local Algorithms for Large Scale Nonnegative Matrix and Tensor Factorizations, 2009, algorithm 2 (HALS);
+Boutsidis and Gallopoulos, SVD Based Initialization, 2008 (NNDSVDa).
+
+Notes, horse, 24 frames, luminance: NOTES
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.core.arrays import Float64, FloatArray
+from osteon.core.errors import GeometryError
+
+#: Rounds of updates, and the relative decrease of the error below which they end.
+ROUNDS, ENOUGH = 200, 1e-4
+#: Rounds between two tests of the error.
+_TESTED_EVERY = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """Non-negative factors of a matrix."""
+
+    weights: Float64  # (f,r) W
+    rows: Float64  # (r,n) H
+    rounds: int
+
+    def error(self, matrix: FloatArray) -> float:
+        """|| C - W H || / || C ||"""
+        return relative_error(matrix, self.weights, self.rows)
+
+
+def relative_error(matrix: FloatArray, weights: Float64, rows: Float64) -> float:
+    """|| C - W H || / || C ||, from products of the small factors."""
+    total = float(np.einsum("fn,fn->", matrix, matrix, dtype=np.float64))
+    cross = float(np.einsum("fr,fr->", weights, matrix @ rows.T))
+    square = float(np.einsum("rs,rs->", weights.T @ weights, rows @ rows.T))
+    return float(np.sqrt(max(0.0, total - 2 * cross + square) / (total or 1.0)))
+
+
+def first_factors(matrix: Float64, rank: int) -> tuple[Float64, Float64]:
+    """W (f,r) and H (r,n) from the singular vectors of C."""
+    values, vectors = np.linalg.eigh(matrix @ matrix.T)
+    values, left = np.sqrt(np.maximum(0, values[::-1]))[:rank], vectors[:, ::-1][:, :rank]
+    right = left.T @ matrix / np.where(values > 0, values, 1)[:, None]
+    weights, rows = np.zeros((len(matrix), rank)), np.zeros((rank, matrix.shape[1]))
+    weights[:, 0], rows[0] = np.sqrt(values[0]) * np.abs(left[:, 0]), np.sqrt(values[0]) * np.abs(right[0])
+    for r in range(1, rank):
+        parts = [(np.maximum(0, side * left[:, r]), np.maximum(0, side * right[r])) for side in (1.0, -1.0)]
+        sizes = [float(np.linalg.norm(u) * np.linalg.norm(v)) for u, v in parts]
+        (u, v), size = parts[int(sizes[1] > sizes[0])], max(sizes)
+        if size > 0:
+            scale = np.sqrt(values[r] * size)
+            weights[:, r], rows[r] = scale * u / np.linalg.norm(u), scale * v / np.linalg.norm(v)
+    mean = float(matrix.mean())
+    weights[weights < 1e-6 * mean], rows[rows < 1e-6 * mean] = mean, mean
+    return weights, rows
+
+
+def update_factors(matrix: Float64, weights: Float64, rows: Float64) -> None:
+    """One round: all columns of W, then all rows of H, in place."""
+    columns = np.ascontiguousarray(weights.T)
+    _update(columns, rows @ matrix.T, rows @ rows.T)
+    weights[:] = columns.T
+    _update(rows, columns @ matrix, columns @ columns.T)
+
+
+def _update(factor: Float64, towards: Float64, products: Float64) -> None:
+    """Every row of a factor (r,m) to its optimum >= 0, one after another; towards (r,m), products (r,r)."""
+    for r in range(len(factor)):
+        if products[r, r] > 0:
+            step = (towards[r] - products[r] @ factor) / products[r, r]
+            np.maximum(0, factor[r] + step, out=factor[r])
+
+
+def factor_nonnegative(matrix: FloatArray, rank: int, *, rounds: int = ROUNDS, enough: float = ENOUGH) -> Factors:
+    """Non-negative factors of C (f,n) of a rank; fewer if it has fewer rows."""
+    values = np.asarray(matrix, np.float64)
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise GeometryError("colours: expected finite non-negative numbers")
+    rank = min(rank, *values.shape)
+    weights, rows = first_factors(values, rank)
+    last, done = np.inf, 0
+    for done in range(1, rounds + 1):
+        update_factors(values, weights, rows)
+        if enough and done % _TESTED_EVERY == 0:
+            error = relative_error(values, weights, rows)
+            if last - error <= enough * max(error, 1e-12):
+                break
+            last = error
+    return Factors(weights, rows, done)
