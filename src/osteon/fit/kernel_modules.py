@@ -71,8 +71,18 @@ LOD_KERNELS = (
     "osteon.lod.search.pair_moments",
     *LEVEL_KERNELS,
 )
+#: Precomputed light.
+LIGHT_KERNELS = (
+    "osteon.apply.light.ray_kernels",
+    "osteon.core.box_tree",
+    "osteon.core.normals",
+    "osteon.deform.pose",
+    "osteon.measure.closest_point",
+)
 ALL_KERNELS = tuple(
-    dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS))
+    dict.fromkeys(
+        (*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS, *LIGHT_KERNELS)
+    )
 )
 
 

@@ -104,12 +104,12 @@ def _overcast(d: Float64) -> Float64:
     height = np.clip(d[:, 1], 0, 1)
     sky = (1 + 2 * height) / 3
     above = 0.5 + 0.5 * np.tanh(4 * d[:, 1])
-    return (0.15 + (1.3 * sky - 0.15) * above)[:, None] * np.array([0.94, 0.98, 1.06])
+    return np.asarray((0.15 + (1.3 * sky - 0.15) * above)[:, None] * np.array([0.94, 0.98, 1.06]))
 
 
 def _lobe(d: Float64, towards: tuple[float, float, float], sharpness: float) -> Float64:
     """(k,1) a smooth spot of light with the value 1 in its middle."""
-    return np.exp(sharpness * (d @ unit_vectors(np.array(towards)) - 1))[:, None]
+    return np.asarray(np.exp(sharpness * (d @ unit_vectors(np.array(towards)) - 1))[:, None])
 
 
 def _sunset(d: Float64) -> Float64:

@@ -128,7 +128,7 @@ def rotation_points(degree: int) -> tuple[Float64, Float64]:
     count = 2 * degree + 1
     points = spiral_directions(2 * count)[:count]
     values = sh_basis(points, degree + 1)[:, degree * degree :]
-    return points, np.linalg.inv(values)
+    return points, np.asarray(np.linalg.inv(values))
 
 
 def rotate_sh(coefficients: FloatArray, rotations: FloatArray) -> Float64:

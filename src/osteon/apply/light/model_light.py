@@ -10,10 +10,11 @@ With one coefficient per point (`order` 1) the light is ambient occlusion, and t
 that a point sees, weighted by the cosine; an environment is not needed. Points are the normals of the mesh: one per
 vertex, or several on hard edges.
 
-Baked colours are those under the first environment, sum_k w_k colors_k, with non-negative factors.
+Baked colours are those under the first environment, sum_k w_k colors_k, with non-negative factors; there are weights
+for every number of first colours.
 
 Arrays by name (`ModelLight.arrays`): `mean`, `basis`, `coefficients` of the transfer; the same as `ground.mean`, …, and
-`ground.centers` (f,3); `seen` (c,25); `environments` (e,25,3); `baked.weights` (f,k), `baked.colors` (k,n,1|3),
+`ground.centers` (f,3); `seen` (c,25); `environments` (e,25,3); `baked.weights` (k,f,k), `baked.colors` (k,n,1|3),
 `baked.ground` (k,g,1|3); `coarse_1.mean`, `coarse_1.basis` and `coarse_1.colors` of coarser meshes. The rest is JSON
 (`header`).
 """
@@ -68,14 +69,14 @@ class GroundLight:
 class BakedColors:
     """Colours under one environment as products of non-negative factors."""
 
-    weights: Float32  # (f,k)
+    weights: Float32  # (k,f,k) of the first i + 1 colours in every frame, zero for the others
     colors: Float16  # (k,n,1|3)
     ground: Float16 | None  # (k,g,1|3)
     errors: tuple[float, ...]  # relative root mean square at rank 1 … k
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", checked("weights", self.weights, (None, None)))
-        kept = self.weights.shape[1]
+        kept = len(self.weights)
+        object.__setattr__(self, "weights", checked("weights", self.weights, (kept, None, kept)))
         object.__setattr__(self, "colors", checked("colors", self.colors, (kept, None, None), np.float16))
         if self.ground is not None:
             shape = (kept, None, self.colors.shape[2])
@@ -84,9 +85,18 @@ class BakedColors:
         if least < 0 or self.colors.shape[2] not in (1, 3):
             raise GeometryError("baked: expected non-negative colours of one or three channels")
 
-    def at(self, moment: float) -> Float64:
+    @property
+    def rank(self) -> int:
+        return len(self.colors)
+
+    def weights_at(self, moment: float, rank: int | None = None) -> Float64:
+        """(k,) the weights of the colours at a moment, of which the first `rank` are used."""
+        used = self.rank if rank is None else min(max(rank, 1), self.rank)
+        return between(self.weights[used - 1], moment)
+
+    def at(self, moment: float, rank: int | None = None) -> Float64:
         """(n,1|3) the colours at a moment."""
-        return np.tensordot(between(self.weights, moment), self.colors.astype(np.float64), axes=1)
+        return np.asarray(np.tensordot(self.weights_at(moment, rank), self.colors.astype(np.float64), axes=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +217,8 @@ def _transfer_arrays(transfer: CompressedTransfer) -> Arrays:
 
 
 def _transfer_from(arrays: Mapping[str, NDArray[Any]], errors: Any, prefix: str) -> CompressedTransfer:
-    names = ("mean", "basis", "coefficients")
-    return CompressedTransfer(*(arrays[prefix + name] for name in names), tuple(float(error) for error in errors))
+    mean, basis, coefficients = (arrays[prefix + name] for name in ("mean", "basis", "coefficients"))
+    return CompressedTransfer(mean, basis, coefficients, tuple(float(error) for error in errors))
 
 
 #: y_00, by which the first coefficient of a transfer is divided to get ambient occlusion.

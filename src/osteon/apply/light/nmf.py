@@ -10,7 +10,8 @@ Non-negative rows are colours themselves: they need no sign in a file, and every
 start is built from the singular vectors of C: of each, the larger of its positive and negative parts, with zeros
 replaced by a small share of the mean, so that the updates can change them.
 
-`progressive`: rows are sorted so that the first ones alone, with weights fitted to them, are the best of their number.
+Factors of a rank are not those of a smaller rank with more rows. To be progressive, `sort_rows` brings the rows into an
+order in which each next one reduces the error most, and fits weights for every number of first rows.
 
 Based on: Lee and Seung, Learning the Parts of Objects by Non-Negative Matrix Factorization, 1999; Cichocki and Phan,
 Fast Local Algorithms for Large Scale Nonnegative Matrix and Tensor Factorizations, 2009, algorithm 2 (HALS);
@@ -106,3 +107,48 @@ def factor_nonnegative(matrix: FloatArray, rank: int, *, rounds: int = ROUNDS, e
                 break
             last = error
     return Factors(weights, rows, done)
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Sorted rows, and the weights and errors of the first 1 … r of them."""
+
+    rows: Float64  # (r,n)
+    weights: Float64  # (r,f,r) for the first i + 1 rows, zero for the others
+    errors: tuple[float, ...]  # (r,) relative
+
+
+#: Rounds in which the weights of fixed rows are fitted.
+_WEIGHT_ROUNDS = 200
+
+
+def fit_weights_to_rows(towards: Float64, products: Float64) -> Float64:
+    """(f,r) the best W >= 0 of fixed rows, from towards (r,f) = H C' and products (r,r) = H H'."""
+    columns = np.maximum(0, towards / np.maximum(np.diag(products), 1e-300)[:, None] / max(1, len(towards)))
+    for _ in range(_WEIGHT_ROUNDS):
+        _update(columns, towards, products)
+    return np.ascontiguousarray(columns.T)
+
+
+def sort_rows(matrix: FloatArray, factors: Factors) -> Ladder:
+    """The rows in the order in which they reduce the error most, with weights for every number of them."""
+    rows, values = factors.rows, np.asarray(matrix, np.float64)
+    towards, products = rows @ values.T, rows @ rows.T
+    total = float(np.einsum("fn,fn->", values, values))
+    rank, order = len(rows), list[int]()
+    weights, errors = np.zeros((rank, len(values), rank)), list[float]()
+    for count in range(1, rank + 1):
+        tried = []
+        for r in (r for r in range(rank) if r not in order):
+            own = [*order, r]
+            found = fit_weights_to_rows(towards[own], products[np.ix_(own, own)])
+            if count == rank:
+                found = factors.weights[:, own]
+            fits = 2 * np.einsum("fr,rf->", found, towards[own])
+            square = total - float(fits) + float(np.einsum("fr,fs,rs->", found, found, products[np.ix_(own, own)]))
+            tried.append((square, r, found))
+        square, best, found = min(tried, key=lambda one: one[0])
+        order.append(best)
+        weights[count - 1, :, :count] = found
+        errors.append(float(np.sqrt(max(0.0, square) / (total or 1.0))))
+    return Ladder(rows[order], weights, tuple(errors))

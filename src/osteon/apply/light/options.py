@@ -8,9 +8,44 @@ from typing import Literal
 from osteon.core.options import check_options, need, option
 
 UpAxis = Literal["x", "y", "z"]
+#: What stock players show: colours that change with time, their mean, or the model's own colours.
+ShownColors = Literal["auto", "morphed", "static", "none"]
 _NOT_OCCLUSION = need(occlusion=False, reason="ambient occlusion is one number without an environment; omit it")
 _BAKED = need(baked=True, reason="is of colours under one environment; add --baked")
 _GROUNDED = need(ground=True, reason="there is no ground; omit it")
+
+
+@dataclass(frozen=True, slots=True)
+class LightColorOptions:
+    """The colours of vertices that stock players show."""
+
+    colors: ShownColors = option(
+        "auto",
+        help="Vertex colours for stock players, on unlit materials: morph targets of colour, their mean, or the model's"
+        " own. auto: morphed with --for web, else static.",
+        flags=("--colors",),
+    )
+    exposure: float | Literal["auto"] = option(
+        "auto",
+        help="Factor of these colours, which players show up to 1.",
+        flags=("--exposure",),
+        above=0,
+        expected="a positive number or 'auto'",
+        shown_default="the brightest is 1",
+        needs=(need(colors=("auto", "morphed", "static"), reason="the model keeps its own colours; omit it"),),
+    )
+    rotate: float = option(
+        0.0,
+        help="Rotate all environments about the axis that points up.",
+        flags=("--rotate",),
+        metavar="DEGREES",
+        minimum=-360,
+        maximum=360,
+        unit="degrees",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

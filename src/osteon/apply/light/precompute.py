@@ -10,9 +10,12 @@ import hashlib
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.apply.light.options import LightOptions, UpAxis
 from osteon.apply.light.rays import TracerName
@@ -182,15 +185,15 @@ def transfer_of_keys(
     rays = "tree" if rays == "auto" and threads > EMBREE_THREADS else rays
     done: list[FrameTransfer | None] = [None] * len(plan.keys)
 
-    def work(start: int, stop: int) -> None:
-        for number in range(start, stop):
+    def work(begin: int, start: int, stop: int) -> None:
+        for number in range(begin + start, begin + stop):
             done[number] = _of_frame(plan, int(plan.keys[number]), folder, rays)
 
     report_progress(progress, "light", 0.0)
     with single_threaded_blas():
         for start in range(0, len(done), threads):
             count = min(threads, len(done) - start)
-            for_blocks(lambda first, last, at=start: work(at + first, at + last), count, 1, threads)
+            for_blocks(partial(work, start), count, 1, threads)
             report_progress(progress, "light", (start + count) / len(done))
     transfers = [one for one in done if one is not None]
     grounds = [one.ground for one in transfers if one.ground is not None]
@@ -214,7 +217,13 @@ def _key(scene: LitScene, options: LightOptions) -> str:
     """A hash of all that the transfer of a frame depends on."""
     used = (METHOD, options.bands, options.directions, options.bounces, options.albedo, scene.diagonal)
     found = hashlib.sha256(repr(used).encode())
-    arrays = [scene.vertices, scene.faces, scene.corners, scene.shaded.normals, scene.shaded.rotations]
+    arrays: list[NDArray[Any]] = [
+        scene.vertices,
+        scene.faces,
+        scene.corners,
+        scene.shaded.normals,
+        scene.shaded.rotations,
+    ]
     if scene.ground is not None:
         found.update(repr((scene.ground.half, scene.ground.resolution)).encode())
         arrays += [scene.ground.center, scene.ground.axes]

@@ -11,11 +11,16 @@ Notes, horse, 16,843 triangles, 2.0 M rays of all vertices in the half-space of 
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Int32
 from osteon.core.kernels import inlined, kernel
 
+#: Numbers in single precision, which keep sums in single precision.
+_ONE, _ZERO = cast(float, np.float32(1)), cast(float, np.float32(0))
+_FAR, _TINY = cast(float, np.float32(np.inf)), cast(float, np.float32(1e-12))
 #: Determinants below this are of triangles that the ray is parallel to, or of triangles without area.
 _PARALLEL = 1e-20
 
@@ -23,9 +28,8 @@ _PARALLEL = 1e-20
 @inlined
 def _inverse(x: float) -> float:
     """1 / x, finite for 0."""
-    if x < 0:
-        return np.float32(1) / min(x, np.float32(-1e-12))
-    return np.float32(1) / max(x, np.float32(1e-12))
+    bounded = min(x, -_TINY) if x < 0 else max(x, _TINY)
+    return _ONE / bounded
 
 
 @inlined
@@ -42,7 +46,8 @@ def _enters(
     low, high = (bounds[node, 2] - oz) * iz, (bounds[node, 5] - oz) * iz
     near = max(near, min(low, high))
     out = min(out, max(low, high))
-    return out >= max(near, np.float32(0)) and near < far
+    entered: bool = out >= max(near, _ZERO) and near < far
+    return entered
 
 
 @inlined
@@ -58,14 +63,14 @@ def _meets(
     px, py, pz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
     det = ax * px + ay * py + az * pz
     if abs(det) < _PARALLEL:
-        return np.float32(-1), np.float32(0), np.float32(0)
-    inverse = np.float32(1) / det
+        return -_ONE, _ZERO, _ZERO
+    inverse = _ONE / det
     sx, sy, sz = ox - edges[t, 0], oy - edges[t, 1], oz - edges[t, 2]
     u = (sx * px + sy * py + sz * pz) * inverse
     qx, qy, qz = sy * az - sz * ay, sz * ax - sx * az, sx * ay - sy * ax
     v = (dx * qx + dy * qy + dz * qz) * inverse
     if u < 0 or v < 0 or u + v > 1:
-        return np.float32(-1), u, v
+        return -_ONE, u, v
     return (bx * qx + by * qy + bz * qz) * inverse, u, v
 
 
@@ -80,7 +85,7 @@ def any_hits(origins: Float32, directions: Float32, bounds: Float32, links: Int3
         ix, iy, iz = _inverse(dx), _inverse(dy), _inverse(dz)
         node = 0
         while not found and node < n_nodes:
-            if not _enters(bounds, node, ox, oy, oz, ix, iy, iz, np.float32(np.inf)):
+            if not _enters(bounds, node, ox, oy, oz, ix, iy, iz, _FAR):
                 node = links[node, 0]
                 continue
             for t in range(links[node, 1], links[node, 1] + links[node, 2]):
@@ -107,7 +112,7 @@ def first_hits(
         ox, oy, oz = origins[i, 0], origins[i, 1], origins[i, 2]
         dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
         ix, iy, iz = _inverse(dx), _inverse(dy), _inverse(dz)
-        far, node = np.float32(np.inf), 0
+        far, node = _FAR, 0
         triangles[i] = -1
         while node < n_nodes:
             if not _enters(bounds, node, ox, oy, oz, ix, iy, iz, far):
@@ -115,7 +120,7 @@ def first_hits(
                 continue
             for t in range(links[node, 1], links[node, 1] + links[node, 2]):
                 distance, u, v = _meets(edges, t, ox, oy, oz, dx, dy, dz)
-                if np.float32(0) < distance < far:
+                if _ZERO < distance < far:
                     far, triangles[i] = distance, t
                     shares[i, 0], shares[i, 1] = u, v
             node += 1

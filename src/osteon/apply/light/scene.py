@@ -38,7 +38,7 @@ class Ground:
 
     @property
     def up(self) -> Float64:
-        return self.axes[2]
+        return np.asarray(self.axes[2])
 
     def points(self) -> Float64:
         """(g,3) row by row: the first direction runs fastest."""
@@ -57,7 +57,7 @@ class Ground:
         part = np.abs(np.linspace(-1, 1, self.resolution))
         away = np.maximum.outer(part, part).reshape(-1)
         x = np.clip((1 - away) / FADE, 0, 1)
-        return x * x * (3 - 2 * x)
+        return np.asarray(x * x * (3 - 2 * x))
 
 
 @dataclass(frozen=True, slots=True)

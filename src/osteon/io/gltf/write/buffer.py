@@ -217,8 +217,8 @@ def write_arrays(arrays: Mapping[str, NDArray[Any]], buffer: BufferWriter) -> Js
     """Write arrays for Osteon alone: {name: {"accessor", "shape"}}, integers with 32 bits, floats as float32.
 
     glTF has no signed integers of 32 bits: -1 is written as the largest number, and read as -1. Nor has it 64 bits:
-    such numbers are two of 32, the lower half first, and the entry has `"bits": 64`. The bits of numbers in half precision
-    are written as whole numbers, with `"bits": 16`.
+    such numbers are two of 32, the lower half first, and the entry has `"bits": 64`. Numbers in half precision are
+    written as whole numbers of the same bits, with `"bits": 16`.
     """
     return {name: _named_array(array, buffer) for name, array in arrays.items()}
 

@@ -56,11 +56,11 @@ What stock glTF cannot represent is in `asset.extras.osteon`; accessors are refe
                         of a deformer, with "bits": 64 where two integers form one of 64 bits, "coverage", "coarse":
                         [{"node", …}]}: coarse meshes by their nodes, each with its own influences, vertices, triangles,
                         turns, polygons, primitives, plain, dequantize, low, span, deformer and painted
-    light               precomputed light. Absent: there is none. {"header": as `osteon.apply.light` defines, "arrays": as
-                        those of a deformer, with "bits": 16 for the bits of numbers in half precision}
-    painted             {"targets", "colors"}: COLOR_0 holds light, and so do the last `targets` morph targets; `colors`
-                        is the accessor (4 scalars per vertex of the model) of its own colours. Absent: COLOR_0 is the
-                        model's own; `colors` absent: it has none
+    light               precomputed light. Absent: there is none. {"header": as `osteon.apply.light` defines, "arrays":
+                        as those of a deformer, with "bits": 16 for the bits of numbers in half precision}
+    painted             {"targets", "colors"}: COLOR_0 and the last `targets` morph targets hold light; `colors` is the
+                        accessor (4 scalars per vertex of the model) of its own colours. Absent: COLOR_0 is the model's
+                        own; `colors` absent: it has none
 
 Morph targets are in the order of the corrections; those that move normals only come last. Weights of the others are in
 0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that omits the last targets must first
@@ -93,6 +93,7 @@ from osteon.io.gltf.corner_shift import corner_shift
 from osteon.io.gltf.quantize import REAL_NUMBERS, Grid, PackedMesh
 from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, write_animations
 from osteon.io.gltf.write.buffer import MESHOPT, BufferWriter, embed_bytes, glb_bytes, write_arrays
+from osteon.io.gltf.write.colors import UNLIT, color_weights, paint_mesh, show_unlit
 from osteon.io.gltf.write.joints import (
     ARMATURE,
     Joints,
@@ -104,7 +105,6 @@ from osteon.io.gltf.write.joints import (
     set_node_rest,
     shortest,
 )
-from osteon.io.gltf.write.colors import UNLIT, color_weights, paint_mesh, show_unlit
 from osteon.io.gltf.write.keys_between import KeyedModel, add_between, key_frames
 from osteon.io.gltf.write.materials import UsableTextures, plain_material, texture_extensions, write_materials
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, store_influences, write_mesh
