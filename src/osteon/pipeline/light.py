@@ -111,7 +111,8 @@ def lit_key_colors(plan: LightPlan, keys: KeyTransfers, light: ModelLight) -> tu
     for number, frame in enumerate(plan.keys):
         turned = vertex_rotations(skin, plan.rotations[frame])[own]
         colors[number] = np.maximum(0, rotate_sh(keys.transfer[number], turned) @ seen)
-    ground = None if keys.ground is None else np.maximum(0, keys.ground @ seen)
+    whole = light.environments[0].coefficients[: len(seen)].astype(np.float64)
+    ground = None if keys.ground is None else np.maximum(0, keys.ground @ whole)
     return colors, ground
 
 

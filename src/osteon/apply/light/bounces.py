@@ -7,7 +7,8 @@ square of the ground's grid) of 4 / k max(0, n.d) times the share of h in the po
 frame of the world here. Surfaces reflect with both sides what their front receives.
 
 The light of an empty plane comes from the lower half of the environment (`seen_environment`), so the ground's part of
-T_0 is only what the character's shadow takes away from it: T_0 minus the transfer of the empty plane.
+T_0 is only what the character's shadow takes away from it: T_0 minus the transfer of the empty plane. What the ground
+receives from the character is mapped to coefficients of the whole environment, of which its own transfer is.
 
 Based on: Sloan, Kautz and Snyder, Precomputed Radiance Transfer, 2002, section 4 (interreflection passes).
 """
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from osteon.apply.light.environment import seen_environment
 from osteon.apply.light.harmonics import cosine_transfer, rotate_sh, spiral_directions
 from osteon.apply.light.options import LightOptions
 from osteon.apply.light.rays import Tracer
@@ -36,9 +38,14 @@ def transfer_with_bounces(
     last = total.copy()
     if scene.ground is not None:
         last[len(parts[0].points) :] -= cosine_transfer(scene.ground.up, options.bands)
+    received = np.zeros_like(total)
     for _ in range(options.bounces):
         last = options.albedo * (reflect @ last)
-        total += last
+        received += last
+    if scene.ground is not None:  # the transfer of the ground is for the whole environment
+        seen = seen_environment(options.bands, scene.ground.up, options.albedo)[:, : total.shape[1]]
+        received[len(parts[0].points) :] = received[len(parts[0].points) :] @ seen
+    total += received
     stops = np.cumsum([len(part.points) for part in parts])[:-1]
     back = [np.swapaxes(part.rotations, 1, 2) for part in parts]
     return [rotate_sh(own, turned) for own, turned in zip(np.split(total, stops), back, strict=True)]

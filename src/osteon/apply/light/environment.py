@@ -115,15 +115,15 @@ def _lobe(d: Float64, towards: tuple[float, float, float], sharpness: float) -> 
 def _sunset(d: Float64) -> Float64:
     """A low warm sun on one side of a blue sky."""
     above = (0.5 + 0.5 * np.tanh(3 * d[:, 1:2])) * np.array([0.20, 0.30, 0.55]) + np.array([0.05, 0.05, 0.06])
-    glow = 0.8 * _lobe(d, (0.9, 0.15, 0.4), 3) * np.array([1.0, 0.45, 0.2])
-    return np.asarray(above + glow + 3.6 * _lobe(d, (0.85, 0.45, 0.35), 9) * np.array([1.0, 0.72, 0.42]))
+    glow = 0.8 * _lobe(d, (0.9, 0.15, 0.4), 2.5) * np.array([1.0, 0.45, 0.2])
+    return np.asarray(above + glow + 2.2 * _lobe(d, (0.85, 0.45, 0.35), 5) * np.array([1.0, 0.72, 0.42]))
 
 
 def _studio(d: Float64) -> Float64:
     """A large key light, a cool fill light opposite and a light from behind, in a dark room."""
-    key = 3.4 * _lobe(d, (0.6, 0.8, 0.5), 8) * np.array([1.0, 0.95, 0.86])
-    fill = 0.9 * _lobe(d, (-0.9, 0.25, 0.3), 5) * np.array([0.75, 0.88, 1.0])
-    rim = 1.5 * _lobe(d, (-0.2, 0.5, -0.9), 9) * np.array([0.95, 0.95, 1.0])
+    key = 2.4 * _lobe(d, (0.6, 0.8, 0.5), 5) * np.array([1.0, 0.95, 0.86])
+    fill = 0.8 * _lobe(d, (-0.9, 0.25, 0.3), 4) * np.array([0.75, 0.88, 1.0])
+    rim = 1.1 * _lobe(d, (-0.2, 0.5, -0.9), 5) * np.array([0.95, 0.95, 1.0])
     return np.asarray(key + fill + rim + 0.08)
 
 

@@ -3,8 +3,9 @@
     radiance of a point of albedo 1 = max(0, sum_i t_i L'_i),    t = mean + sum_r q_r basis_r,    L' = R_v^-1 L
 
 t is in the frame of the point, which its bones rotate by R_v (`vertex_frames`), so the environment L, given in the
-frame of the world, is rotated back (`rotate_sh`). The ground has the frame of the world. L = seen E for an environment
-E of order 5: without a ground its first bands; above a ground its upper half, and light from the ground below.
+frame of the world, is rotated back (`rotate_sh`). L = seen E for an environment E of order 5: without a ground its
+first bands; above a ground its upper half, and light from the ground below. The ground has the frame of the world, and
+the whole environment: L = the first bands of E. It sees the upper half only, but a horizon in E would need more bands.
 
 With one coefficient per point (`order` 1) the light is ambient occlusion, and t / y_00 is the part of the surroundings
 that a point sees, weighted by the cosine; an environment is not needed. Points are the normals of the mesh: one per

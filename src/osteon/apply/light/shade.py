@@ -48,7 +48,8 @@ def ground_colors(light: ModelLight, environment: Environment, moment: float, ra
     """(g,3) linear radiance of the points of the ground's grid; none without a ground."""
     if light.ground is None:
         return np.zeros((0, 3))
-    return np.maximum(0, light.ground.transfer.at(moment, rank) @ seen_coefficients(light, environment))
+    transfer = light.ground.transfer.at(moment, rank)
+    return np.maximum(0, transfer @ environment.coefficients[: transfer.shape[1]].astype(np.float64))
 
 
 def occlusion(light: ModelLight, moment: float, rank: int | None = None) -> Float64:

@@ -12,8 +12,9 @@
     light.baked_prefixes (k,f,k)                the weights if only the first i + 1 colours are used
     coarse.N.light_mean, light_basis, light_colors      of coarser meshes
 
-A vertex of albedo 1 has the radiance max(0, t . R^-1 L), t = mean + sum_r q_r basis_r; a point of the ground
-max(0, t . L). With order 1 the light is ambient occlusion, sqrt(4 pi) t.
+A vertex of albedo 1 has the radiance max(0, t . R^-1 L), t = mean + sum_r q_r basis_r. A point of the ground has
+max(0, t . E), with the first c coefficients of E itself and not with L: it sees the upper half only, and a horizon in
+the environment would need more bands. With order 1 the light is ambient occlusion, sqrt(4 pi) t.
 """
 
 from __future__ import annotations
