@@ -15,6 +15,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -137,7 +138,7 @@ def ray_rows(run: BenchRun, plan: LightPlan) -> list[Row]:
     def trace(tracer: Tracer) -> list[Any]:
         return [tracer.any_hits(rays.origins, rays.directions) for rays in blocks]
 
-    times = np.array([[_seconds(lambda t=tracer: trace(t)) for tracer in (tree, embree)] for _ in range(5)])
+    times = np.array([[_seconds(partial(trace, tracer)) for tracer in (tree, embree)] for _ in range(5)])
     ours, theirs = times.min(axis=0)
     apart = sum(int((a != b).sum()) for a, b in zip(trace(tree), trace(embree), strict=True))
     count = sum(len(rays.origins) for rays in blocks)

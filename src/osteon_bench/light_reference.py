@@ -1,8 +1,8 @@
 """Precomputed light against Mitsuba 3: a sphere over a plane, and the horse in three poses over its ground.
 
 Mitsuba traces paths without bounces between the same triangles, with the same normals, under a picture of the same sky.
-Points are looked at from straight above: one beside a corner of each of many random triangles, by area, and one anywhere
-on it. Ours are interpolated between the corners, as a player does it, so the latter also measure how fine the mesh is.
+Points are looked at from straight above: beside a corner of random triangles, by area, and anywhere on such. Ours
+are interpolated between the corners, as a player does it, so the latter also measure how fine the mesh is.
 Errors are relative to the brightest point of each scene.
 
 The picture has its pixels where Mitsuba has them: at the corners of a grid, and in its axes.

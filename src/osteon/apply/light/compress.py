@@ -86,7 +86,7 @@ def compress_transfer(transfer: FloatArray, rank: int) -> CompressedTransfer:
     apart = rows - mean.astype(np.float32)
     values, vectors = np.linalg.eigh(_products(apart))
     values, vectors = np.maximum(0, values[::-1]), vectors[:, ::-1]
-    kept = min(rank, int((values > NEGLIGIBLE * values[0]).sum()))
+    kept = min(rank, n_frames - 1, int((values > NEGLIGIBLE * values[0]).sum()))
     first = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_frames)]
     vectors = vectors[:, :kept] * np.where(first < 0, -1.0, 1.0)[:kept]
     sizes = np.sqrt(values[:kept] / rows.shape[1])

@@ -146,7 +146,7 @@ class FrameFolder:
         """A frame with this key; None if it is missing, damaged or of another run."""
         path = self._file(frame)
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 if str(stored["key"]) != key:
                     return None
                 self.found.append(path)
