@@ -9,8 +9,10 @@ import re
 import sys
 from pathlib import Path
 
+from osteon.apply.light.options import LightColorOptions, LightOptions
 from osteon.cli.compare import CompareFiles
 from osteon.cli.eigenskin import EigenSkinFiles
+from osteon.cli.light import LightFiles
 from osteon.cli.lod import LodFiles
 from osteon.cli.pose import PoseFiles
 from osteon.cli.rig import RigFiles
@@ -35,6 +37,7 @@ _CLASSES = (
     *(EigenSkinFiles, EigenSkinOptions),
     *(SimulateFiles, SweepOptions, FleshOptions),
     *(LodFiles, LodOptions),
+    *(LightFiles, LightOptions, LightColorOptions),
     *(PoseFiles, PoserOptions),
     *(StudyServing, StudyReportFiles),
 )

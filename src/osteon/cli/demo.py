@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from osteon.pipeline.skin import SkinFit
 
 
-Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin"]
+Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin", "light"]
 
 BONES = 32
 #: Corrections and file of each kind of bones.
@@ -47,7 +47,7 @@ BESIDE = ("report.html", "report.json", "picture.png")
 @options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
-    """Skin a procedural galloping fox, pose a figure or a cartoon, or simulate a hand.
+    """Skin or light a procedural galloping fox, pose a figure or a cartoon, or simulate a hand.
 
     fox: its flesh bulges, squashes and jiggles, so no set of bones reproduces it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
@@ -58,9 +58,12 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
 
     eigenskin: the hand simulated in poses of thumb and index finger, the corrections learned from them, and a picture
     of a held-out pose. Takes one or two minutes.
+
+    light: the fox with precomputed light and its shadows, under three skies, and a picture.
     """
     if subject != "fox":
-        refuse_given("options", f"{subject} is posed, not skinned; omit it")
+        why = "has its own options" if subject == "light" else "is posed, not skinned"
+        refuse_given("options", f"{subject} {why}; omit it")
         _pose(subject, folder, json_file, quiet)
         return
     from osteon.core.compile_kernels import compile_kernels
@@ -112,6 +115,10 @@ def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> Non
         hand_demo(folder, json_file, quiet)
     elif subject == "eigenskin":
         eigenskin_demo(folder, json_file, quiet)
+    elif subject == "light":
+        from osteon.cli.demo_light import light_demo
+
+        light_demo(folder, json_file, quiet)
     else:
         pose_demo(subject, folder, json_file, quiet)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from osteon.apply.light.model_light import Environment, ModelLight
-    from osteon.core.model import SkinnedModel, StoredLevels, StoredLight
+    from osteon.core.model import SkinnedModel, StoredLevels
     from osteon.core.progress import Progress
 
 
@@ -106,10 +106,13 @@ def light(
         refuse_unused(corrected=bool(loaded.rank), stock=stock)
         with clock.stage("light"), _kept_frames(frames_folder(files.outputs[0])) as folder:
             result = _fit(loaded, found, options, levels, folder, progress)
-            stored = _stored(loaded, result, colors, save)
         with outputs.writing():
             with clock.stage("write"):
-                _write(loaded, levels, stored, files.outputs, save)
+                from osteon.pipeline.light_files import save_light
+
+                for path in files.outputs:
+                    used = drop_unused(save, written=Path(path).suffix.lower())
+                    save_light(loaded, result, path, levels=levels, colors=colors, options=used)
             plays = file_plays(loaded, files.outputs, save, None, coarse_meshes=bool(levels and levels.coarse))
             notes = engine_notes(loaded, plays, save)
             facts = describe_light(result) | {
@@ -192,31 +195,6 @@ def _fit(
     from osteon.pipeline.light import LightRun, fit_light
 
     return fit_light(model, environments, options=options, levels=levels, run=LightRun(folder), progress=progress)
-
-
-def _stored(model: SkinnedModel, light: ModelLight, colors: LightColorOptions, save: SaveOptions) -> StoredLight:
-    """The light as it is written, with the colours for the players that the file is for."""
-    from dataclasses import replace
-
-    from osteon.pipeline.light import shown_colors
-
-    changing = light.baked is not None or light.is_occlusion
-    morphed = colors.colors == "morphed" or (colors.colors == "auto" and save.engine == "web" and changing)
-    return replace(light.stored(), shown=shown_colors(model, light, colors, morphed=morphed))
-
-
-def _write(
-    model: SkinnedModel,
-    levels: StoredLevels | None,
-    stored: StoredLight,
-    outputs: Sequence[str],
-    save: SaveOptions,
-) -> None:
-    from osteon.io import save_stored_light
-
-    for path in outputs:
-        used = drop_unused(save, written=Path(path).suffix.lower())
-        save_stored_light(model, stored, path, levels=levels, options=used)
 
 
 def describe_light(light: ModelLight) -> dict[str, Any]:

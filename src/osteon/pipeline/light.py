@@ -78,10 +78,13 @@ def fit_light(
             report_progress(progress, "compress", 0.5)
             light = replace(light, baked=bake_colors(plan, keys, light))
         report_progress(progress, "compress", 1.0)
-    if levels is not None and levels.coarse:
-        meshes = [character.mesh for character in levels.coarse]
-        light = replace(light, coarse=tuple(coarse_light(model.mesh, m, light.transfer, light.baked) for m in meshes))
-    return light
+    return light if levels is None else light_with_levels(model, light, levels)
+
+
+def light_with_levels(model: SkinnedModel, light: ModelLight, levels: StoredLevels) -> ModelLight:
+    """The light of a model with that of the coarser meshes of its levels."""
+    meshes = [character.mesh for character in levels.coarse]
+    return replace(light, coarse=tuple(coarse_light(model.mesh, mesh, light.transfer, light.baked) for mesh in meshes))
 
 
 def _seen(options: LightOptions) -> Float32:

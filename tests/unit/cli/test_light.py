@@ -77,6 +77,15 @@ def test_levels_stay_and_get_light(run_here, files):
     assert len(light_of(run_here.folder / "a.glb").coarse) == len(levels.coarse) > 0
 
 
+def test_new_levels_keep_the_light(run_here, files):
+    assert run_here("light", files["plain.glb"], "overcast", *QUICK, "-o", "lit.npz").returncode == 0
+    done = run_here("lod", run_here.folder / "lit.npz", "--levels", "3", "-o", "a.glb")
+    assert done.returncode == 0, done.stderr
+    before, after = light_of(run_here.folder / "lit.npz"), light_of(run_here.folder / "a.glb")
+    np.testing.assert_array_equal(after.transfer.basis, before.transfer.basis)
+    assert len(after.coarse) == len(load_levels(run_here.folder / "a.glb").coarse) > 0
+
+
 def test_a_run_continues_with_finished_frames(run_here, files):
     from osteon.io import load_model
 
