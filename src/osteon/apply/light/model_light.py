@@ -102,7 +102,7 @@ class BakedColors:
 
 @dataclass(frozen=True, slots=True)
 class CoarseLight:
-    """What the points of a coarser mesh have in place of those of the model."""
+    """Transfer of the points of a coarser mesh, in place of those of the model."""
 
     mean: Float16  # (n,c)
     basis: Float16  # (r,n,c)

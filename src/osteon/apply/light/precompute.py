@@ -79,7 +79,7 @@ def ground_centers(model: SkinnedModel, up: UpAxis) -> Float64:
 
 @dataclass(frozen=True, slots=True)
 class LightPlan:
-    """What is the same in all frames."""
+    """The data that all frames share."""
 
     model: SkinnedModel
     options: LightOptions

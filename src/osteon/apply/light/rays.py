@@ -1,4 +1,4 @@
-"""What rays meet: a mesh in one pose, by Embree where embreex is installed, else by a tree of our own.
+"""Rays against a mesh in one pose: by Embree where embreex is installed, else by a tree of our own.
 
 `make_tracer(vertices, faces)` returns the faster of the two; both find the same triangles, up to rays that graze an
 edge. Embree is the extra `light` (`pip install 'osteon[light]'`).

@@ -1,4 +1,4 @@
-"""What light meets in one pose: the points of a character, the ground under it, and rays from both."""
+"""A character in one pose, the ground under it, and rays from the points of both."""
 
 from __future__ import annotations
 
