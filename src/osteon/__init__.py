@@ -17,6 +17,7 @@ _HOMES = {
     "CompareOptions": "osteon.pipeline.options",
     "EditOptions": "osteon.apply.edit.options",
     "EigenSkinOptions": "osteon.fit.eigenskin.options",
+    "LightOptions": "osteon.apply.light.options",
     "LoadOptions": "osteon.io",
     "LodOptions": "osteon.lod.options",
     "MeshSequence": "osteon.core.sequence",
@@ -37,12 +38,16 @@ _HOMES = {
     "edit_rest": "osteon.apply.edit.edit_rest",
     "fit_bones": "osteon.fit.skin.bones",
     "fit_levels": "osteon.pipeline.levels",
+    "fit_light": "osteon.pipeline.light",
     "fit_progressive": "osteon.lod.fit_progressive",
     "fit_weights": "osteon.fit.skin.weights",
     "join_clips": "osteon.core.sequence",
+    "light_colors": "osteon.apply.light.shade",
     "linear_blend_model": "osteon.deform.linear_blend",
     "learn_eigenskin": "osteon.pipeline.eigenskin",
+    "load_environment": "osteon.apply.light.environment",
     "load_levels": "osteon.lod.model_levels",
+    "load_light": "osteon.pipeline.light_files",
     "load_model": "osteon.io",
     "load_pose_set": "osteon.io.poses",
     "load_poses": "osteon.io.poses",
@@ -58,6 +63,7 @@ _HOMES = {
     "rig_of_mesh": "osteon.pipeline.eigenskin",
     "rig_sequence": "osteon.pipeline.skeleton",
     "save_levels": "osteon.lod.model_levels",
+    "save_light": "osteon.pipeline.light_files",
     "save_model": "osteon.io",
     "save_pose_set": "osteon.io.poses",
     "save_sequence": "osteon.io",
@@ -73,6 +79,9 @@ __all__ = ["__version__", *_HOMES]
 if TYPE_CHECKING:
     from osteon.apply.edit.edit_rest import edit_rest
     from osteon.apply.edit.options import EditOptions
+    from osteon.apply.light.environment import load_environment
+    from osteon.apply.light.options import LightOptions
+    from osteon.apply.light.shade import light_colors
     from osteon.core.animation import BoneTrack, Clip
     from osteon.core.character import Skin
     from osteon.core.errors import OsteonError
@@ -99,6 +108,8 @@ if TYPE_CHECKING:
     from osteon.pipeline.compare import compare_models
     from osteon.pipeline.eigenskin import learn_eigenskin, rig_of_mesh
     from osteon.pipeline.levels import fit_levels
+    from osteon.pipeline.light import fit_light
+    from osteon.pipeline.light_files import load_light, save_light
     from osteon.pipeline.options import CompareOptions, RigOptions
     from osteon.pipeline.pose_model import pose_model, sticks_for
     from osteon.pipeline.skeleton import RigFit, rig_sequence

@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 from osteon.apply.edit.options import EditOptions
+from osteon.apply.light.options import LightColorOptions, LightOptions
 from osteon.cli.compare import CompareFiles
 from osteon.cli.edit import EditFiles
 from osteon.cli.eigenskin import EigenSkinFiles
+from osteon.cli.light import LightFiles
 from osteon.cli.lod import LodFiles
 from osteon.cli.pose import PoseFiles
 from osteon.cli.rig import RigFiles
@@ -38,6 +40,7 @@ _CLASSES = (
     *(SimulateFiles, SweepOptions, FleshOptions),
     *(LodFiles, LodOptions),
     *(EditFiles, EditOptions),
+    *(LightFiles, LightOptions, LightColorOptions),
     *(PoseFiles, PoserOptions),
     *(StudyServing, StudyReportFiles),
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from osteon.pipeline.skin import SkinFit
 
 
-Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin", "edit"]
+Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin", "edit", "light"]
 
 BONES = 32
 #: Corrections and file of each kind of bones.
@@ -33,6 +33,8 @@ RANKS: dict[str, int] = {"scaled": 5, "rigid": 0}
 #: Where files go without -o; they replace those of an earlier run.
 DEMO_FOLDER = Path("osteon-demo")
 FILES = {"scaled": "fox.glb", "rigid": "fox-rigid.glb"}
+#: Subjects that are neither skinned with other options nor posed, and what replaces them.
+OWN_OPTIONS = {"edit": "has a fixed number of bones", "light": "has its own options"}
 BESIDE = ("report.html", "report.json", "picture.png")
 
 
@@ -50,7 +52,7 @@ BESIDE = ("report.html", "report.json", "picture.png")
 @options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
-    """Skin a procedural galloping fox, pose a figure or a cartoon, simulate a hand, or edit the fox.
+    """Skin, edit or light a procedural galloping fox, pose a figure or a cartoon, or simulate a hand.
 
     fox: its flesh bulges, squashes and jiggles, so no set of bones reproduces it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
@@ -63,9 +65,11 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     of a held-out pose. Takes one or two minutes.
 
     edit: the fox with a crest and a horn, edited at rest and seen in all frames; a mesh to try `osteon edit` with.
+
+    light: the fox with precomputed light and its shadows, under three skies, and a picture.
     """
     if subject != "fox":
-        why = "has a fixed number of bones" if subject == "edit" else "is posed, not skinned"
+        why = OWN_OPTIONS.get(subject, "is posed, not skinned")
         refuse_given("options", f"{subject} {why}; omit it")
         _pose(subject, folder, json_file, quiet)
         return
@@ -122,6 +126,10 @@ def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> Non
         from osteon.cli.demo_edit import edit_demo
 
         edit_demo(folder, json_file, quiet)
+    elif subject == "light":
+        from osteon.cli.demo_light import light_demo
+
+        light_demo(folder, json_file, quiet)
     else:
         pose_demo(subject, folder, json_file, quiet)
 

@@ -35,6 +35,7 @@ from osteon.lod.options import LodOptions
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from osteon.apply.light.model_light import ModelLight
     from osteon.core.model import SkinnedModel
     from osteon.core.progress import Progress
     from osteon.lod.model_levels import Level
@@ -134,7 +135,7 @@ def lod(
             found = _fit(file, model, files, options, progress)
         level = _baked_level(found, files)
         with clock.stage("measure"):
-            result = _Result.of(found, level, save)
+            result = _Result.of(found, level, save, None if load.clips else _light_of(file))
         with outputs.writing():
             with clock.stage("write"):
                 result.write(files.outputs, save)
@@ -203,12 +204,14 @@ class _Result:
     found: LevelsFit
     sizes: tuple[int, ...]  # bytes of every level as a plain .glb
     baked: BakedLevel | None  # if one is written alone
+    light: ModelLight | None  # precomputed light of the model
 
     @staticmethod
-    def of(found: LevelsFit, level: Level | None, save: SaveOptions) -> _Result:
+    def of(found: LevelsFit, level: Level | None, save: SaveOptions, light: ModelLight | None) -> _Result:
         from osteon.pipeline.levels import bake_found, file_sizes
 
-        return _Result(found, file_sizes(found.levels, save), None if level is None else bake_found(found, level))
+        baked = None if level is None else bake_found(found, level)
+        return _Result(found, file_sizes(found.levels, save), baked, light)
 
     @property
     def model(self) -> SkinnedModel:
@@ -225,10 +228,33 @@ class _Result:
 
         for path in outputs:
             used = drop_unused(save, written=Path(path).suffix.lower())
-            if self.baked is None:
+            if self.baked is None and self.light is not None:
+                self._write_lit(self.light, path, used)
+            elif self.baked is None:
                 save_levels(self.found.levels, path, options=used)
             else:
                 save_model(self.baked.model, path, options=used)
+
+    def _write_lit(self, light: ModelLight, path: str, save: SaveOptions) -> None:
+        """The levels with the light of the model, which coarser meshes take from its surface."""
+        from osteon.pipeline.light import light_with_levels
+        from osteon.pipeline.light_files import save_light
+
+        levels = self.found.levels
+        stored = levels.to_stored()
+        lit = light_with_levels(levels.model, light, stored)
+        save_light(levels.model, lit, path, levels=stored, options=save)
+
+
+def _light_of(file: Path) -> ModelLight | None:
+    """The precomputed light of a model in its file."""
+    from osteon.io import load_stored_light
+
+    if load_stored_light(file) is None:
+        return None
+    from osteon.pipeline.light_files import load_light
+
+    return load_light(file)
 
 
 _HEADINGS = ("level", "bones", "blends", "triangles", "E %", "RMS %", "worst %", "up to", "alone")

@@ -26,6 +26,7 @@ COMMANDS = {
     "rig": "Find the skeleton that moves a mesh sequence.",
     "lod": "Give a skinned model levels of detail: fewer bones, blends and triangles.",
     "edit": "Edit the rest pose of a skinned model; all frames show the edit.",
+    "light": "Precompute how a skinned animation reflects light, with its shadows.",
     "compare": "Compare skinning models on held-out poses.",
     "eigenskin": "Learn corrections that follow the joints, from meshes of known poses.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",

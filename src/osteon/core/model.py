@@ -274,6 +274,34 @@ def _shared_properties(character: Character) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class VertexColors:
+    """Colours that a stock player multiplies with those of the material: a static part, and morph targets of colour."""
+
+    base: Float32  # (n,3) of the normals of the mesh: the mean over all frames
+    columns: Float32  # (k,n,3) added to it
+    weights: Float32  # (f,k) of the columns in every frame
+    lit: bool = False  # whether the player lights the material as well; False: the colours are all its light
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base", checked("base", self.base, (None, 3)))
+        object.__setattr__(self, "columns", checked("columns", self.columns, (None, len(self.base), 3)))
+        object.__setattr__(self, "weights", checked("weights", self.weights, (None, len(self.columns))))
+
+    def static(self) -> VertexColors:
+        """The static part alone."""
+        return VertexColors(self.base, self.columns[:0], self.weights[:, :0], self.lit)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLight:
+    """All that a file holds of a model's precomputed light (`osteon.apply.light.model_light`)."""
+
+    arrays: Arrays  # by name; float16 and float32
+    header: Mapping[str, Any] = field(default_factory=dict)  # plain JSON
+    shown: tuple[VertexColors, ...] = ()  # for stock players: of the model, and the static part of its coarse meshes
+
+
 def coarse_model(model: SkinnedModel, coarse: Character) -> SkinnedModel:
     """A coarse mesh on the model's joints, which plays its animation."""
     return SkinnedModel(replace(coarse, skeleton=model.skeleton), model.animation)

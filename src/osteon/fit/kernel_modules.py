@@ -73,8 +73,12 @@ LOD_KERNELS = (
 )
 #: Edits of the rest pose, carried to coarse meshes.
 EDIT_KERNELS = ("osteon.core.box_tree", "osteon.core.normals", "osteon.deform.pose", "osteon.measure.closest_point")
+#: Precomputed light.
+LIGHT_KERNELS = ("osteon.apply.light.ray_kernels", *EDIT_KERNELS)
 ALL_KERNELS = tuple(
-    dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS))
+    dict.fromkeys(
+        (*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS, *LIGHT_KERNELS)
+    )
 )
 
 

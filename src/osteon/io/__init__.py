@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from osteon.io.formats.options import LoadOptions, SaveOptions
     from osteon.io.formats.registry import FORMATS, MODEL_FORMATS
     from osteon.io.load.sequences import load_outline, load_sequence
-    from osteon.io.models import holds_model, load_model, load_stored_levels, save_model, save_stored_levels
+    from osteon.io.models import (
+        holds_model,
+        load_model,
+        load_stored_levels,
+        load_stored_light,
+        save_model,
+        save_stored_levels,
+        save_stored_light,
+    )
     from osteon.io.save.atomic import atomic_file, atomic_folder, check_output
     from osteon.io.save.sequences import check_sequence_output, save_played, save_sequence, write_sequence
 
@@ -30,16 +38,19 @@ __all__ = [
     "load_outline",
     "load_sequence",
     "load_stored_levels",
+    "load_stored_light",
     "save_model",
     "save_played",
     "save_sequence",
     "save_stored_levels",
+    "save_stored_light",
     "write_sequence",
 ]
 
 _HOMES = {
     **dict.fromkeys(("atomic_file", "atomic_folder", "check_output"), "save.atomic"),
     **dict.fromkeys(("holds_model", "load_stored_levels", "load_model", "save_stored_levels", "save_model"), "models"),
+    **dict.fromkeys(("load_stored_light", "save_stored_light"), "models"),
     **dict.fromkeys(("LoadOptions", "SaveOptions"), "formats.options"),
     **dict.fromkeys(("FORMATS", "MODEL_FORMATS"), "formats.registry"),
     **dict.fromkeys(("check_sequence_output", "save_played", "save_sequence", "write_sequence"), "save.sequences"),

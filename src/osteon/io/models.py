@@ -6,9 +6,9 @@ from pathlib import Path
 
 from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.mesh import PLAIN_PICTURES, Asset
-from osteon.core.model import SkinnedModel, StoredLevels
+from osteon.core.model import SkinnedModel, StoredLevels, StoredLight
 from osteon.core.options import check_used
-from osteon.io.formats.format_types import LevelFiles
+from osteon.io.formats.format_types import LevelFiles, LightFiles
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
 from osteon.io.formats.registry import MODEL_FORMATS, model_format_of
 from osteon.io.load.source import PathLike, numbered
@@ -64,6 +64,35 @@ def check_level_output(path: PathLike) -> LevelFiles:
     if found.levels is None:
         raise OptionError(f"{path}: {found.name} has no place for levels of detail; write a .glb, .gltf or .npz")
     return found.levels
+
+
+def save_stored_light(
+    model: SkinnedModel,
+    light: StoredLight,
+    path: PathLike,
+    *,
+    levels: StoredLevels | None = None,
+    options: SaveOptions = DEFAULT_SAVE_OPTIONS,
+) -> None:
+    """Write a model with its precomputed light, and its levels if it has any."""
+    files = check_light_output(path)
+    check_used(options, written=Path(path).suffix.lower())
+    with atomic_file(path) as temporary:
+        files.write(temporary, model, options, levels, light)
+
+
+def load_stored_light(path: PathLike) -> StoredLight | None:
+    """The precomputed light beside a model in its file; None if there is none."""
+    files = model_format_of(path).light
+    return None if files is None else files.read(Path(path))
+
+
+def check_light_output(path: PathLike) -> LightFiles:
+    """Reader and writer of light for a file of this name; refused if its format does not support it."""
+    found = model_format_of(path)
+    if found.light is None:
+        raise OptionError(f"{path}: {found.name} has no place for precomputed light; write a .glb, .gltf or .npz")
+    return found.light
 
 
 def note_lost(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:

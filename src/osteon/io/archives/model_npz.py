@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.character import Character, Skeleton
 from osteon.core.mesh import Mesh
-from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels, coarse_model
+from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels, StoredLight, coarse_model
 from osteon.io.archives.archive import Archive, HeldArrays, NamedArrays, open_archive, pack_header, write_archive
 from osteon.io.archives.sequences import MODEL_FORMAT, check_version
-from osteon.io.formats.format_types import LevelFiles, ModelFormat
+from osteon.io.formats.format_types import LevelFiles, LightFiles, ModelFormat
 from osteon.io.formats.options import SaveOptions
 from osteon.io.load.source import Source, quote
 from osteon.io.metadata.asset import damage_named, pack_asset, pack_clips, unpack_asset, unpack_clips
@@ -150,6 +150,13 @@ _OF_MESH = ("name", "primitive_names")
 
 def write_npz_levels(path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels) -> None:
     """All of a model and its levels; `read_npz_levels` returns the levels, `read_npz_model` the model."""
+    write_packed(path, *_pack_levels(model, options, levels), options)
+
+
+def _pack_levels(
+    model: SkinnedModel, options: SaveOptions, levels: StoredLevels
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """All arrays of a model and its levels, and their other data as JSON."""
     levels.check_fit(model)
     from osteon.io.metadata.baked import position_ranks, without_normals
 
@@ -165,7 +172,7 @@ def write_npz_levels(path: Path, model: SkinnedModel, options: SaveOptions, leve
         own, words = pack_model(shown(coarse_model(model, character)))
         arrays |= {f"coarse_{number}.{name}": array for name, array in own.items() if not _is_shared(name)}
         stored["coarse"].append({key: words[key] for key in _OF_MESH})
-    write_packed(path, arrays, header | {"levels": stored}, options)
+    return arrays, header | {"levels": stored}
 
 
 def _is_shared(name: str) -> bool:
@@ -202,8 +209,37 @@ def _named(archive: Archive, prefix: str) -> dict[str, NDArray[Any]]:
     return {name.removeprefix(prefix): archive.array(name) for name in archive.names if name.startswith(prefix)}
 
 
+# Precomputed light in the same file: arrays as `light.NAME`, the header under `light`.
+
+
+def write_npz_light(
+    path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels | None, light: StoredLight
+) -> None:
+    """All of a model with its light, and perhaps its levels; `read_npz_light` returns the light."""
+    from osteon.io.metadata.baked import without_normals
+
+    if levels is None:
+        arrays, header = pack_model(model if options.normals else without_normals(model))
+    else:
+        arrays, header = _pack_levels(model, options, levels)
+    arrays |= {f"light.{name}": array for name, array in light.arrays.items()}
+    write_packed(path, arrays, header | {"light": dict(light.header)}, options)
+
+
+def read_npz_light(path: Path) -> StoredLight | None:
+    """The light in an .npz of a model; None if there is none."""
+    source = Source(path)
+    with open_archive(source) as archive:
+        header = archive.header() if archive.text("format") == MODEL_FORMAT else {}
+        if "light" not in header:
+            return None
+        with damage_named(source):
+            return StoredLight(_named(archive, "light."), dict(header["light"]))
+
+
 NPZ_MODEL = ModelFormat(
     *(".npz", "NumPy archive", holds_npz_model, read_npz_model, write_npz_model),
     further_sets=True,
     levels=LevelFiles(read_npz_levels, write_npz_levels),
+    light=LightFiles(read_npz_light, write_npz_light),
 )

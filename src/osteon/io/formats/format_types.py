@@ -13,7 +13,7 @@ from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import FileFormatError
 from osteon.core.mesh import Asset, Mesh
-from osteon.core.model import SkinnedModel, StoredLevels
+from osteon.core.model import SkinnedModel, StoredLevels, StoredLight
 from osteon.core.options import command_text
 from osteon.core.sequence import MeshSequence
 from osteon.core.sticks import StickSkeleton
@@ -84,6 +84,14 @@ class LevelFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class LightFiles:
+    """Reader and writer of precomputed light in the file of a model, perhaps with levels of detail."""
+
+    read: Callable[[Path], StoredLight | None]
+    write: Callable[[Path, SkinnedModel, SaveOptions, StoredLevels | None, StoredLight], None]
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFormat:
     """A file holds a skinned model."""
 
@@ -97,6 +105,7 @@ class ModelFormat:
     plain_pictures: bool = False  # it holds PNG and JPEG only
     further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
     levels: LevelFiles | None = None  # where it has a place for them
+    light: LightFiles | None = None  # where it has a place for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,6 +200,7 @@ class SplitModel:
 
     model: SkinnedModel
     vertices: Int32  # (n,) the vertex that each was split from; those that there were come first
+    normals: Int32  # (n,) the normal of each in the whole model
 
 
 def split_normals(model: SkinnedModel) -> SplitModel | None:
@@ -238,4 +239,4 @@ def split_normals(model: SkinnedModel) -> SplitModel | None:
         character.skeleton,
         None if character.fallback is None else character.fallback.take(vertices),
     )
-    return SplitModel(SkinnedModel(split, model.animation), vertices)
+    return SplitModel(SkinnedModel(split, model.animation), vertices, normals)

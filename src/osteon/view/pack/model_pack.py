@@ -41,10 +41,12 @@ from osteon.view.pack.arrays import (
     split_normals,
     used_slots,
 )
+from osteon.view.pack.light import light_parts, split_light
 from osteon.view.pack.poses import NO_POSES, ShownPoses, pose_parts
 from osteon.view.pack.schema import SLOTS, pack_pieces
 
 if TYPE_CHECKING:
+    from osteon.apply.light.model_light import ModelLight
     from osteon.lod.model_levels import CoarseMesh, ModelLevels
     from osteon.lod.progressive_skin import BlendOrder
     from osteon.measure.distortion import Distortion
@@ -65,6 +67,7 @@ class Evidence:
     clusters: Int32 | None = None  # (t,) near-rigid cluster, -1 outlier
     levels: ModelLevels | None = None  # of bones, blends and triangles
     poses: ShownPoses | None = None  # meshes in known poses of its joints
+    light: ModelLight | None = None  # precomputed, of the points of the model
     target_names: tuple[str, ...] = ()  # of the columns of its corrections, if its file names them
 
 
@@ -76,10 +79,11 @@ def pack_model(
     clusters: Int32 | None = None,
     levels: ModelLevels | None = None,
     poses: ShownPoses | None = None,
+    light: ModelLight | None = None,
 ) -> bytes:
-    """The pack of a skinned model, with the frames of its source (f,v,3), its levels and poses if they are known."""
+    """The pack of a skinned model, with the frames of its source (f,v,3), levels, poses and light if they are known."""
     frames = source.source if isinstance(source, MeshSequence) else source
-    return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters, levels, poses)))
+    return b"".join(_model_pieces(model, Evidence(frames, distortion, report, clusters, levels, poses, light)))
 
 
 def pack_sequence(sequence: MeshSequence, clusters: Int32 | None = None) -> bytes:
@@ -123,7 +127,10 @@ def _model_pieces(model: SkinnedModel, evidence: Evidence) -> Iterator[bytes]:
         level_header, found = level_parts(evidence.levels)
         header |= level_header
         arrays |= found
-    yield from pack_pieces({"kind": "model", **header}, arrays)
+    light_header, light_arrays = light_parts(
+        model, evidence.light, () if evidence.levels is None else evidence.levels.coarse
+    )
+    yield from pack_pieces({"kind": "model", **header, **light_header}, arrays | light_arrays)
 
 
 def _split_at_hard_edges(model: SkinnedModel, evidence: Evidence) -> tuple[SkinnedModel, Evidence]:
@@ -135,7 +142,8 @@ def _split_at_hard_edges(model: SkinnedModel, evidence: Evidence) -> tuple[Skinn
     if source is not None:
         whole = frame_source(source)
         source = np.ascontiguousarray(whole.read(0, whole.n_frames)[:, split.vertices])
-    return split.model, replace(evidence, source=source)
+    light = None if evidence.light is None else split_light(evidence.light, split.normals)
+    return split.model, replace(evidence, source=source, light=light)
 
 
 def _mesh_part(mesh: Mesh, clips: tuple[Clip, ...], clusters: Int32 | None) -> tuple[dict[str, Any], Arrays]:

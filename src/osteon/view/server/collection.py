@@ -19,7 +19,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sequence import MeshSequence
-from osteon.io import holds_model, load_model, load_sequence, load_stored_levels
+from osteon.io import holds_model, load_model, load_sequence, load_stored_levels, load_stored_light
 from osteon.io.comparisons import ComparedModel
 from osteon.io.load.source import numbered
 from osteon.view.pack.model_pack import Evidence, write_pack
@@ -27,6 +27,7 @@ from osteon.view.pack.poses import check_use, holds_poses, load_poses_of
 from osteon.view.server.model_files import ModelFile, NamedModels, named_after_file, target_names
 
 if TYPE_CHECKING:
+    from osteon.apply.light.model_light import ModelLight
     from osteon.lod.model_levels import ModelLevels
 
 
@@ -139,7 +140,8 @@ def prepare_item(
     if len(source) == 1 and holds_poses(source[0]):
         known = load_poses_of(shown, source[0], progress)
         check_use(shown, known, source[0])
-        write_pack(pack, shown, Evidence(levels=levels_of(shown, inputs[0]), poses=known))
+        levels, light = levels_of(shown, inputs[0]), light_of(shown, inputs[0])
+        write_pack(pack, shown, Evidence(levels=levels, poses=known, light=light))
         return Item(item_id, shown.name, "model", pack, inputs=inputs, skeleton=skeleton)
     frames, labels = None, None
     if source:
@@ -147,8 +149,21 @@ def prepare_item(
         check_source(compared, source[0], shown)
         frames, labels = compared.source, find_clusters(compared, progress) if clusters else None
     names = target_names(shown, inputs[0])
-    write_pack(pack, shown, Evidence(frames, clusters=labels, levels=levels_of(shown, inputs[0]), target_names=names))
+    levels, light = levels_of(shown, inputs[0]), light_of(shown, inputs[0])
+    write_pack(pack, shown, Evidence(frames, clusters=labels, levels=levels, light=light, target_names=names))
     return Item(item_id, shown.name, "model", pack, source, inputs=inputs, skeleton=skeleton)
+
+
+def light_of(model: SkinnedModel, path: str) -> ModelLight | None:
+    """The precomputed light that is stored with a model in its file."""
+    stored = load_stored_light(path)
+    if stored is None:
+        return None
+    from osteon.apply.light.model_light import ModelLight
+
+    light = ModelLight.from_stored(stored)
+    light.check_fit(model)
+    return light
 
 
 def levels_of(model: SkinnedModel, path: str) -> ModelLevels | None:

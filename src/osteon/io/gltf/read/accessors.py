@@ -273,6 +273,10 @@ def _named_array(document: Document, value: Any, user: str) -> NDArray[Any]:
     flat = (read_indices if whole else read_floats)(document, value["accessor"], (1,), user)[:, 0]
     if len(flat) != math.prod(shape) * (2 if double else 1) or (double and not whole):
         raise document.error(f"{user} has {len(flat)} numbers for the shape {tuple(shape)}; write the file again")
+    if value.get("bits") == 16:
+        if not whole or flat.max(initial=0) > np.iinfo(np.uint16).max:
+            raise document.error(f"{user} has no numbers in half precision; write the file again")
+        return flat.astype("<u2").view("<f2").reshape(shape)
     if double:
         return flat.astype("<u4").view("<f8").reshape(shape)
     # An unsigned number beyond the range of int32 would be no index anyway.

@@ -21,7 +21,7 @@ import numpy as np
 from osteon.core.animation import BoneTrack, Clip, bone_type_of
 from osteon.core.arrays import Float32, Float64
 from osteon.core.character import Character, Corrections
-from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels
+from osteon.core.model import MOST_COARSE, SkinnedModel, StoredLevels, StoredLight
 from osteon.core.sequence import MeshSequence
 from osteon.deform.linear_blend import linear_blend_model
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, LoadOptions, ReadRequest
@@ -206,7 +206,7 @@ _LEVELS = "the levels of Osteon's metadata"
 #: Metadata of a mesh, not of the model.
 _OF_MESH = (
     *("influences", "vertices", "triangles", "turns", "polygons", "primitives"),
-    *("plain", "dequantize", "low", "span", "deformer", "edits", "levels", "normals", "faceted"),
+    *("plain", "dequantize", "low", "span", "deformer", "edits", "levels", "normals", "faceted", "painted"),
 )
 
 
@@ -227,6 +227,20 @@ def read_gltf_levels(path: Path) -> StoredLevels | None:
             tuple(_read_coarse_mesh(document, metadata, one) for one in coarse),
             tuple(document.numbers(entry, "coverage", _LEVELS, [])),
         )
+
+
+_LIGHT = "the light of Osteon's metadata"
+
+
+def read_gltf_light(path: Path) -> StoredLight | None:
+    """The precomputed light in a file; None if it has none, or another program wrote or changed it."""
+    document = open_document(path)
+    metadata = read_metadata(document)
+    if metadata is None or "light" not in metadata.entries:
+        return None
+    entry = document.object(metadata.entries, "light", "Osteon's metadata")
+    arrays = read_arrays(document, document.object(entry, "arrays", _LIGHT), "the light")
+    return StoredLight(arrays, document.object(entry, "header", _LIGHT))
 
 
 def _read_coarse_mesh(document: Document, metadata: Metadata, entry: JsonObject) -> Character:

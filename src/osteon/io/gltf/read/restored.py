@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.core.animation import BoneTrack, BoneType
-from osteon.core.arrays import Float64, FloatArray, Int32
+from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.character import Corrections, Skeleton, Skin
 from osteon.core.mesh import Asset, CornerNormals
 from osteon.core.model import SkinnedModel
@@ -120,7 +120,7 @@ def _asset(
     polygons = metadata.indices("polygons", len(corners))
     used = None not in materials
     uvs = [as_float32((each * [1, -1] + [0, 1])[corners][order]) for each in geometry.uvs]
-    colors = [as_float32(each[first]) for each in geometry.colors]
+    colors = _own_colors(metadata, [as_float32(each[first]) for each in geometry.colors])
     return Asset(
         uvs=uvs[0] if uvs else None,
         colors=colors[0] if colors else None,
@@ -134,6 +134,32 @@ def _asset(
         normals=_own_normals(metadata, instance, corners[order]),
         faceted=metadata.entries.get("faceted") is True,
     )
+
+
+def _own_colors(metadata: Metadata, shown: list[Float32]) -> list[Float32]:
+    """The model's own sets of colours (v,4); the first set of a painted mesh holds light."""
+    painted = metadata.entries.get("painted")
+    if not isinstance(painted, dict) or not shown:
+        return shown
+    if "colors" not in painted:
+        return shown[1:]
+    own = read_floats(metadata.document, painted["colors"], (1,), "'painted' of Osteon's metadata")
+    if own.size != shown[0].size:
+        raise metadata.document.error("'painted' of Osteon's metadata does not fit the mesh; write the file again")
+    return [as_float32(own.reshape(shown[0].shape)), *shown[1:]]
+
+
+def _without_light(metadata: Metadata, generic: SkinnedModel) -> SkinnedModel:
+    """The model without morph targets of light, which come last."""
+    painted = metadata.entries.get("painted")
+    count = painted.get("targets", 0) if isinstance(painted, dict) else 0
+    stored = generic.corrections
+    if not count or stored is None:
+        return generic
+    if type(count) is not int or not 0 < count <= stored.n_columns:
+        raise metadata.document.error("'painted' of Osteon's metadata has more targets than the mesh; write it again")
+    kept = stored.n_columns - count
+    return generic.with_corrections(stored.take(np.arange(kept)) if kept else None)
 
 
 def _own_normals(metadata: Metadata, instance: MeshInstance, corners: IntArray) -> CornerNormals | None:
@@ -152,6 +178,7 @@ def _own_normals(metadata: Metadata, instance: MeshInstance, corners: IntArray) 
 
 def restore_model(metadata: Metadata, scene: GltfScene, generic: SkinnedModel) -> SkinnedModel:
     """The model that was written; the `generic` one, as any program reads it, already has its bones and clips."""
+    generic = _without_light(metadata, generic)
     mesh = restore_mesh(metadata, scene)
     kept = metadata.document.whole(metadata.entries, "influences", "Osteon's metadata", generic.skin.n_influences)
     skeleton = _skeleton(metadata, generic.track.n_bones, _joint_names(metadata, scene))

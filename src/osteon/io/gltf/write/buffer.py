@@ -217,7 +217,8 @@ def write_arrays(arrays: Mapping[str, NDArray[Any]], buffer: BufferWriter) -> Js
     """Write arrays for Osteon alone: {name: {"accessor", "shape"}}, integers with 32 bits, floats as float32.
 
     glTF has no signed integers of 32 bits: -1 is written as the largest number, and read as -1. Nor has it 64 bits:
-    such numbers are two of 32, the lower half first, and the entry has `"bits": 64`.
+    such numbers are two of 32, the lower half first, and the entry has `"bits": 64`. Numbers in half precision are
+    written as whole numbers of the same bits, with `"bits": 16`.
     """
     return {name: _named_array(array, buffer) for name, array in arrays.items()}
 
@@ -227,5 +228,7 @@ def _named_array(array: NDArray[Any], buffer: BufferWriter) -> JsonObject:
     entry: JsonObject = {"shape": list(array.shape)}
     if flat.dtype == np.float64:
         return {"accessor": buffer.add(flat.astype("<f8").view("<u4"))} | entry | {"bits": 64}
+    if flat.dtype == np.float16:
+        return {"accessor": buffer.add(flat.astype("<f2").view("<u2"))} | entry | {"bits": 16}
     stored = flat.astype(np.int32).view(np.uint32) if flat.dtype.kind in "iu" else flat.astype(np.float32)
     return {"accessor": buffer.add(stored)} | entry

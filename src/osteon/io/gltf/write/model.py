@@ -57,7 +57,12 @@ What stock glTF cannot represent is in `asset.extras.osteon`; accessors are refe
     levels              levels of detail. Absent: there are none. {"header": as `osteon.lod` defines, "arrays": as those
                         of a deformer, with "bits": 64 where two integers form one of 64 bits, "coverage", "coarse":
                         [{"node", …}]}: coarse meshes by their nodes, each with its own influences, vertices, triangles,
-                        turns, polygons, primitives, plain, dequantize, low, span, deformer and edits
+                        turns, polygons, primitives, plain, dequantize, low, span, deformer, edits and painted
+    light               precomputed light. Absent: there is none. {"header": as `osteon.apply.light` defines, "arrays":
+                        as those of a deformer, with "bits": 16 for the bits of numbers in half precision}
+    painted             {"targets", "colors"}: COLOR_0 and the last `targets` morph targets hold light; `colors` is the
+                        accessor (4 scalars per vertex of the model) of its own colours. Absent: COLOR_0 is the model's
+                        own; `colors` absent: it has none
 
 Morph targets are in the order of the corrections; those that move normals only come last. Weights of the others are in
 0 … 1, and those without animation (`mesh.weights`) show the rest pose. A program that omits the last targets must first
@@ -71,16 +76,17 @@ library's json takes 6 ms and 1 ms. The dictionaries are as easy to fill.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from osteon import __version__
-from osteon.core.animation import Animation
+from osteon.core.arrays import Float64
 from osteon.core.character import Arrays
 from osteon.core.errors import GeometryError
-from osteon.core.model import SkinnedModel, StoredLevels, coarse_model
+from osteon.core.model import SkinnedModel, StoredLevels, StoredLight, VertexColors, coarse_model
 from osteon.core.transforms import compose
 from osteon.deform.edits import edited_model
 from osteon.io.engines import engine_of
@@ -91,6 +97,7 @@ from osteon.io.gltf.corner_shift import corner_shift
 from osteon.io.gltf.quantize import REAL_NUMBERS, Grid, PackedMesh
 from osteon.io.gltf.write.animations import NodeTrack, joint_tracks, write_animations
 from osteon.io.gltf.write.buffer import MESHOPT, BufferWriter, embed_bytes, glb_bytes, write_arrays
+from osteon.io.gltf.write.colors import UNLIT, color_weights, paint_mesh, show_unlit
 from osteon.io.gltf.write.joints import (
     ARMATURE,
     Joints,
@@ -102,7 +109,7 @@ from osteon.io.gltf.write.joints import (
     set_node_rest,
     shortest,
 )
-from osteon.io.gltf.write.keys_between import add_between, key_frames
+from osteon.io.gltf.write.keys_between import KeyedModel, add_between, key_frames
 from osteon.io.gltf.write.materials import UsableTextures, plain_material, texture_extensions, write_materials
 from osteon.io.gltf.write.mesh import MeshLayout, lay_out_mesh, store_influences, write_mesh
 from osteon.io.gltf.write.precision import CompactForm, compact_form
@@ -115,16 +122,25 @@ LOD_EXTENSION = "MSFT_lod"
 MESH_NODE = 0
 
 
-def write_gltf(path: Path, model: SkinnedModel, options: SaveOptions, levels: StoredLevels | None = None) -> None:
+def write_gltf(
+    path: Path,
+    model: SkinnedModel,
+    options: SaveOptions,
+    levels: StoredLevels | None = None,
+    light: StoredLight | None = None,
+) -> None:
     """Write `model` to one file; `read_gltf_model` returns the same model, up to quantisation and key reduction.
 
-    With `levels`, which `read_gltf_levels` returns, a stock player still shows the model.
+    With `levels`, which `read_gltf_levels` returns, a stock player still shows the model. With `light`, which
+    `read_gltf_light` returns, it shows the colours that this holds for it.
     """
-    root, buffer = _build(model, options, levels)
+    root, buffer = _build(model, options, levels, light)
     path.write_bytes(embed_bytes(root, buffer) if path.suffix.lower() == ".gltf" else glb_bytes(root, buffer))
 
 
-def _build(source: SkinnedModel, options: SaveOptions, levels: StoredLevels | None) -> tuple[JsonObject, bytes]:
+def _build(
+    source: SkinnedModel, options: SaveOptions, levels: StoredLevels | None, light: StoredLight | None
+) -> tuple[JsonObject, bytes]:
     """The JSON without its buffer entry, and the buffer."""
     if not len(source.faces) or not source.n_bones:
         raise GeometryError(f"'{source.name}' has no {'triangles' if source.n_bones else 'bones'}; glTF cannot hold it")
@@ -148,6 +164,11 @@ def _build(source: SkinnedModel, options: SaveOptions, levels: StoredLevels | No
     buffer = BufferWriter(options.compress)
     small = compact_form(keyed, options)
     meshes = _write_meshes(sources, shown, edits, skin.of_bone, small, buffer, options)
+    if light is not None:
+        meshes = [
+            mesh if colors is None else mesh.painted(colors, buffer, options)
+            for mesh, colors in zip_longest(meshes, light.shown[: len(meshes)])
+        ]
     reduced = reduce_keys(keyed, options.key_error) if options.key_error > 0 else {}
     nodes: list[JsonObject] = [{"name": names.mesh, "mesh": 0, "skin": 0}]
     nodes += node_entries(keyed.joints, keyed.nodes, names)
@@ -157,7 +178,7 @@ def _build(source: SkinnedModel, options: SaveOptions, levels: StoredLevels | No
         nodes[MESH_NODE]["extensions"] = {LOD_EXTENSION: {"ids": mesh_nodes[1:]}}
         nodes[MESH_NODE]["extras"] = {"MSFT_screencoverage": list(levels.coverage)}
     tracks = joint_tracks(keyed.nodes, small.short, model.diagonal, small.precision)
-    tracks += meshes[0].tracks(MESH_NODE, keyed.model.animation, small)
+    tracks += meshes[0].tracks(MESH_NODE, keyed, small)
     for track in tracks:
         if track.path != "weights":
             set_node_rest(nodes[track.node], track.path, track.rest)
@@ -170,12 +191,17 @@ def _build(source: SkinnedModel, options: SaveOptions, levels: StoredLevels | No
     plain = () if layout.has_materials else (plain_material(model.asset.colors is not None),)
     usable = UsableTextures(len(layout.uvs), options.normals)
     root |= write_materials(model.asset.materials + plain, usable, buffer)
-    root |= _extensions(root.get("textures", []), options, len(meshes) > 1)
+    unlit = meshes[0].colors is not None and not meshes[0].colors.lit
+    if unlit:
+        show_unlit(root["materials"])
+    root |= _extensions(root.get("textures", []), options, len(meshes) > 1, unlit)
     extras = _extras(model, buffer) | meshes[0].extras(buffer) | _joint_extras(keyed.joints, skin, names)
     if levels is not None:
         extras["levels"] = {"header": dict(levels.header), "arrays": write_arrays(levels.arrays, buffer)}
         coarse = [{"node": n} | mesh.extras(buffer) for n, mesh in zip(mesh_nodes[1:], meshes[1:], strict=True)]
         extras["levels"] |= {"coverage": list(levels.coverage), "coarse": coarse} if coarse else {}
+    if light is not None:
+        extras["light"] = {"header": dict(light.header), "arrays": write_arrays(light.arrays, buffer)}
     root["asset"]["extras"] = {"osteon": extras}
     root["accessors"] = buffer.accessors
     views, data = buffer.finish()
@@ -192,20 +218,36 @@ class _FileMesh:
     layout: MeshLayout
     packed: PackedMesh
     entry: JsonObject
+    colors: VertexColors | None = None  # shown instead of its own
+
+    def painted(self, colors: VertexColors, buffer: BufferWriter, options: SaveOptions) -> _FileMesh:
+        """The same mesh with these colours."""
+        entry = paint_mesh(self.entry, self.model.mesh, self.layout, colors, buffer, short=options.whole_numbers)
+        return replace(self, entry=entry, colors=colors)
 
     @property
     def json(self) -> JsonObject:
         """The JSON of the mesh, with the weights that show the rest pose without animation."""
-        rest = self.packed.morph_range.rest
+        rest = self._rest_weights
         return self.entry | ({"weights": shortest(rest)} if len(rest) else {})
 
-    def tracks(self, node: int, animation: Animation, small: CompactForm) -> list[NodeTrack]:
-        """The track of the morph weights at a node, if there are any; `animation` has a frame for each key."""
-        if animation.coefficients is None or not self.model.n_columns:
+    @property
+    def _rest_weights(self) -> Float64:
+        targets = 0 if self.colors is None else len(self.colors.columns)
+        return np.concatenate([self.packed.morph_range.rest, np.zeros(targets)])
+
+    def tracks(self, node: int, keyed: KeyedModel, small: CompactForm) -> list[NodeTrack]:
+        """The track of the morph weights at a node, if there are any; `keyed` has a frame for each key."""
+        weights, stored = [], keyed.model.animation.coefficients
+        if stored is not None and self.model.n_columns:
+            weights.append(self.packed.morph_range.weights(stored))
+        if self.colors is not None and len(self.colors.columns):
+            weights.append(color_weights(self.colors, keyed.moments))
+        if not weights:
             return []
-        morph_range, packing = self.packed.morph_range, None if small.precision is None else small.precision.morphs
-        weights = morph_range.weights(animation.coefficients)
-        return [NodeTrack(node, "weights", weights, morph_range.rest, None, "weights", 0.0, packing=packing)]
+        packing = None if small.precision is None or len(weights) > 1 or stored is None else small.precision.morphs
+        values = np.concatenate(weights, axis=1)
+        return [NodeTrack(node, "weights", values, self._rest_weights, None, "weights", 0.0, packing=packing)]
 
     def extras(self, buffer: BufferWriter) -> JsonObject:
         """Metadata of a mesh that stock glTF cannot represent, listed at the head of this file."""
@@ -231,6 +273,10 @@ class _FileMesh:
             found["dequantize"] = packed.dequantize.as_list()
         if not packed.morph_range.changes_nothing:
             found |= {"low": packed.morph_range.low.tolist(), "span": packed.morph_range.span.tolist()}
+        if self.colors is not None:
+            found["painted"] = {"targets": len(self.colors.columns)}
+            if asset.colors is not None:
+                found["painted"]["colors"] = buffer.add(asset.colors.reshape(-1))
         if (deformer := self.source.deformer) is not self.model.deformer:
             found["deformer"] = {"kind": deformer.kind, "arrays": write_arrays(deformer.arrays(), buffer)}
         if tables := tables_of(self.source):
@@ -264,12 +310,13 @@ def _write_meshes(
     return meshes
 
 
-def _extensions(textures: list[JsonObject], options: SaveOptions, has_coarse: bool) -> JsonObject:
+def _extensions(textures: list[JsonObject], options: SaveOptions, has_coarse: bool, unlit: bool) -> JsonObject:
     """The extensions that the file uses, and those that it requires."""
     numbers = ["KHR_mesh_quantization"] if options.whole_numbers else []
     numbers += [MESHOPT] if options.compress else []
     used, needed = texture_extensions(textures)
     used += [LOD_EXTENSION] if has_coarse else []
+    used += [UNLIT] if unlit else []
     listed = {"extensionsUsed": numbers + used, "extensionsRequired": numbers + needed}
     return {key: names for key, names in listed.items() if names}
 

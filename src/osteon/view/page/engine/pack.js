@@ -1,5 +1,6 @@
 // Reads a pack: one model in one binary. Arrays are views into its bytes, nothing is copied.
 import { checkPack, SCHEMA } from "./pack_schema.js";
+import { coarseLight, readLight } from "./transfer/pack_light.js";
 
 const MAGIC = 0x5054534f; // "OSTP", read as a little-endian number
 const HEADER_BYTES = 12;
@@ -7,7 +8,8 @@ const ALIGNMENT = 16;
 /** Slots for influences in a pack; unused ones have weight 0. */
 export const SLOTS = SCHEMA.slots;
 
-const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
+/** Numbers in half precision (f2) stay bits, as textures take them. */
+const TYPES = { f4: Float32Array, f2: Uint16Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array };
 
 /**
  * @typedef {import("./pack_types").Numbers} Numbers
@@ -31,6 +33,7 @@ const TYPES = { f4: Float32Array, i4: Int32Array, u4: Uint32Array, u2: Uint16Arr
  * @property {Family[]} displacements
  * @property {Levels|null} levels
  * @property {Pack[]} coarse  Coarser meshes on the same bones.
+ * @property {import("./transfer/relight.js").Light|null} light  Precomputed.
  * @typedef {Omit<import("./pack_types").ModelHeader, keyof PageFields> & PageFields} Pack
  */
 
@@ -51,6 +54,7 @@ export function readPack(buffer) {
     ...(header.deformer && { deformer: family(header.deformer) }),
     displacements: (header.displacements ?? []).map(family),
     levels: header.levels ? readLevels(header.levels, arrays) : null,
+    light: readLight(header.light, arrays),
     coverage: header.coverage ?? [],
     ...{ poses: header.poses ?? [], joint_limits: header.joint_limits ?? [] },
   };
@@ -144,5 +148,6 @@ export function coarsePack(pack, { heirs, influences }, number) {
     deformer: family(pack.deformer, "deformer"),
     displacements: pack.displacements.map((displacement) => family(displacement, displacement.kind)),
     levels: pack.levels && { ...pack.levels, heirs },
+    light: coarseLight(pack.light, own),
   };
 }

@@ -71,6 +71,21 @@ export interface CoarseMesh {
   influences: number;
 }
 
+export interface Light {
+  order: number;
+  up: string;
+  errors: number[];
+  environments: string[];
+  ground: LightGround | null;
+  baked_errors: number[];
+}
+
+export interface LightGround {
+  half: number;
+  resolution: number;
+  errors: number[];
+}
+
 export interface Pose {
   name: string;
   kind: string;
@@ -121,6 +136,7 @@ export interface ModelHeader {
   levels: Levels | null;
   coverage: number[];
   coarse: CoarseMesh[];
+  light: Light | null;
   poses: Pose[];
   joint_limits: JointLimit[];
   report: object | null;
@@ -150,6 +166,19 @@ export interface ModelArrays {
   pose_turns?: Float32Array;  // (p, b, 4)
   pose_shifts?: Float32Array;  // (p, 3)
   pose_meshes?: Float32Array;  // (p, v, 3)
+  "light.mean"?: Uint16Array;  // (v, light_c)
+  "light.basis"?: Uint16Array;  // (light_r, v, light_c)
+  "light.coefficients"?: Float32Array;  // (f, light_r)
+  "light.rotations"?: Float32Array;  // (f, b, 4)
+  "light.seen"?: Float32Array;  // (light_c, 25)
+  "light.environments"?: Float32Array;  // (light_e, 25, 3)
+  "light.ground_mean"?: Uint16Array;  // (light_g, light_c)
+  "light.ground_basis"?: Uint16Array;  // (ground_r, light_g, light_c)
+  "light.ground_coefficients"?: Float32Array;  // (f, ground_r)
+  "light.ground_centers"?: Float32Array;  // (f, 3)
+  "light.baked_weights"?: Float32Array;  // (baked_k, f, baked_k)
+  "light.baked_colors"?: Uint16Array;  // (baked_k, v, baked_c)
+  "light.baked_ground"?: Uint16Array;  // (baked_k, light_g, baked_c)
   [name: `image_${string}`]: Uint8Array;
   [name: `deformer.${string}`]: Numbers;
   [name: `displacement.${string}`]: Numbers;
