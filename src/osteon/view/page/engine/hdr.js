@@ -1,6 +1,6 @@
 // Reads a panorama of light in the Radiance format (.hdr): four bytes per pixel, three colours and a shared exponent.
 // Based on: G. Ward, Real Pixels, Graphics Gems II, 1991; the run lengths are those of its later revision.
-import { lightOf } from "./light.js";
+import { environmentOf } from "./light.js";
 
 /**
  * @param {ArrayBuffer} buffer @returns {{width: number, height: number, pixels: Uint8Array}} four bytes per pixel
@@ -69,8 +69,8 @@ export function hdrColors({ width, height, pixels }, wide, high) {
 
 const [WIDE, HIGH] = [128, 64]; // resolution in directions
 
-/** @param {File} file @returns {Promise<number[][]>} what surfaces get from it */
+/** @param {File} file @returns {Promise<import("./light.js").Environment>} */
 export async function readLight(file) {
   const colorAt = hdrColors(readHdr(await file.arrayBuffer()), WIDE, HIGH);
-  return lightOf((x, y, z, across, down) => colorAt(Math.round(across * WIDE), Math.round(down * HIGH)), WIDE, HIGH);
+  return environmentOf((x, y, z, across, down) => colorAt(Math.round(across * WIDE), Math.round(down * HIGH)), WIDE, HIGH);
 }

@@ -1,0 +1,94 @@
+"""Models with light of random numbers, and the colours that Python computes from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from osteon.apply.light.compress import CompressedTransfer
+from osteon.apply.light.environment import project_sky, rotated, seen_environment
+from osteon.apply.light.harmonics import n_coefficients, rotate_sh
+from osteon.apply.light.model_light import BakedColors, Environment, GroundLight, ModelLight
+from osteon.apply.light.vertex_frames import bone_rotations, rotations_between, vertex_rotations
+from osteon.core.model import SkinnedModel
+
+RANK = 4
+POINTS = 9  # per side of the ground
+UP = np.array([0.0, 1.0, 0.0])
+
+
+def random_transfer(rng: np.random.Generator, frames: int, points: int, order: int) -> CompressedTransfer:
+    """Transfer around that of an open surface, with all its bands."""
+    count = n_coefficients(order)
+    mean = 0.1 * rng.normal(size=(points, count))
+    mean[:, 0] = 0.25
+    basis = rng.normal(size=(RANK, points, count))
+    coefficients = 0.05 * rng.normal(size=(frames, RANK)).astype(np.float32)
+    return CompressedTransfer(
+        mean.astype(np.float16), basis.astype(np.float16), coefficients, tuple(np.linspace(0.3, 0, RANK + 1))
+    )
+
+
+def random_light(model: SkinnedModel, order: int = 4, *, channels: int = 3, seed: int = 0) -> ModelLight:
+    """Light of all parts of the format."""
+    rng = np.random.default_rng(seed)
+    frames, points = model.n_frames, model.mesh.n_normals
+    ground = GroundLight(
+        random_transfer(rng, frames, POINTS**2, order),
+        rng.normal(size=(frames, 3)).astype(np.float32),
+        1.5 * model.diagonal,
+        POINTS,
+    )
+    baked = BakedColors(
+        rng.uniform(size=(frames, RANK)).astype(np.float32),
+        rng.uniform(size=(RANK, points, channels)).astype(np.float16),
+        rng.uniform(size=(RANK, POINTS**2, channels)).astype(np.float16),
+        tuple(np.linspace(0.3, 0.1, RANK)),
+    )
+    return ModelLight(
+        order,
+        "y",
+        random_transfer(rng, frames, points, order),
+        seen_environment(order, UP),
+        ground,
+        (random_sky(seed),),
+        baked,
+    )
+
+
+def random_sky(seed: int) -> Environment:
+    """Three lobes of colours in random directions above a dim grey."""
+    rng = np.random.default_rng(seed)
+    towards = rng.normal(size=(3, 3))
+    towards /= np.linalg.norm(towards, axis=1, keepdims=True)
+    colors = rng.uniform(0.2, 2.0, size=(3, 3))
+    return project_sky(lambda d: 0.2 + np.exp(4 * (d @ towards.T - 1)) @ colors, name="random")
+
+
+def lit(
+    model: SkinnedModel, light: ModelLight, moment: float, environment: Environment, degrees: float, rank: int
+) -> np.ndarray:
+    """(n,3) linear colours of white points."""
+    turned = light.seen.astype(np.float64) @ rotated(environment, degrees).coefficients
+    frames = vertex_rotations(model.deformer.bone_weights(), rotations_between(bone_rotations(model), moment))
+    back = np.swapaxes(frames, 1, 2)[model.mesh.vertex_of_normal]
+    local = np.stack([rotate_sh(np.broadcast_to(c, (len(back), len(c))), back) for c in turned.T], axis=-1)
+    return np.maximum(0, np.einsum("nc,nck->nk", light.transfer.at(moment, rank), local))
+
+
+def exposure(environment: Environment) -> float:
+    """The factor by which the page makes all environments equally bright."""
+    return float(0.74 / (0.282095 * environment.coefficients[0].mean()))
+
+
+def screen(linear: np.ndarray) -> np.ndarray:
+    """sRGB in 0 … 255."""
+    c = np.clip(linear, 0, 1)
+    return 255 * np.where(c <= 0.0031308, 12.92 * c, 1.055 * np.maximum(c, 1e-5) ** (1 / 2.4) - 0.055)
+
+
+def relight(environment: Environment, **how: Any) -> dict[str, Any]:
+    """The settings of the page."""
+    shown = {"by": "live", "swipe": False, "rank": RANK, "occlusion": False, "ground": True, "turn": 0.0, "power": 1.0}
+    return {**shown, "environment": environment.coefficients.T.tolist(), **how}
