@@ -307,13 +307,15 @@ export class ModelView {
     const { theme, background } = view;
     this.setLight(view);
     this.ground.setTheme(theme);
-    if (background == null) shadow(this.ground);
+    const lit = Boolean(this.relightOf(view)?.ground && this.grid);
+    if (background == null && !lit) shadow(this.ground);
     else this.ground.noShadow();
     renderer.setScissorTest(false);
     renderer.setViewport(0, 0, width, height);
     clear(renderer, theme, background);
     if (background != null) return;
-    for (const child of this.scene.children) child.visible = child === this.ground.mesh;
+    if (lit && this.grid) this.disc.light(theme, this.grid.light);
+    for (const child of this.scene.children) child.visible = child === (lit ? this.disc.mesh : this.ground.mesh);
     renderer.render(this.scene, camera);
   }
 

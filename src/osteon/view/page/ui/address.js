@@ -19,6 +19,14 @@ const FIELDS = {
   light: text(),
   lightTurn: number(),
   lightPower: number(),
+  relit: flag(),
+  relitBy: text(),
+  relitSwipe: flag(),
+  relitEnvironment: text(),
+  relitRank: number(),
+  relitExposure: number(),
+  relitGround: flag(),
+  relitOcclusion: flag(),
   against: text(),
   ab: list(),
 };
@@ -27,6 +35,7 @@ const WORDS = {
   mode: ["result", "source", "side", "overlay", "swipe"],
   paint: ["material", "bones", "weights", "error", "clusters"],
   light: ["room", "camera"],
+  relitBy: ["live", "baked", "unshadowed"],
 };
 
 function text() {

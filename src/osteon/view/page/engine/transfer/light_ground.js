@@ -116,7 +116,9 @@ export class LightDisc {
 
   /** Lights it as the current light lights an empty plane. @param {"light"|"dark"} theme @param {import("./relight.js").Light} light */
   light(theme, light) {
-    emptyPlane(light, LIGHT.radiance.value, this.uniforms.groundColor.value).multiplyScalar(ALBEDO[theme]);
+    const color = emptyPlane(light, LIGHT.radiance.value, this.uniforms.groundColor.value);
+    // Never brighter than its albedo: clipped colours would hide the shadow.
+    color.multiplyScalar(ALBEDO[theme] / Math.max(1, color.x, color.y, color.z));
   }
 
   dispose() {

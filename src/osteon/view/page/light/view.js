@@ -1,0 +1,42 @@
+/** How the engine shows precomputed light, from the state of the page. */
+import { environmentBy } from "./environments.js";
+
+/**
+ * What is shown of the light of a model: baked colours where it has them.
+ * @param {import("../ui/store.js").State} state @returns {import("../engine/transfer/relight.js").Relight["by"]}
+ */
+export function shownBy({ pack, relitBy }) {
+  return relitBy === "baked" && !pack?.light?.baked ? "live" : relitBy;
+}
+
+/** The largest rank that can be chosen. @param {import("../ui/store.js").State} state */
+export function mostRank(state) {
+  const { light } = state.pack ?? {};
+  return (shownBy(state) === "baked" ? light?.baked?.columns : light?.transfer.columns) ?? 0;
+}
+
+/** Whether two views are shown, without and with shadows. @param {import("../ui/store.js").State} state */
+export const isSwiped = (state) => isRelit(state) && state.relitSwipe && shownBy(state) !== "unshadowed" && !state.crowd;
+
+/** Whether the light of a model is shown. @param {import("../ui/store.js").State} state */
+export const isRelit = ({ pack, relit, paint, posing, eigenskin }) =>
+  Boolean(relit && pack?.light && paint === "material" && !posing && !eigenskin);
+
+/**
+ * The view settings of the engine; null without light.
+ * @param {import("../ui/store.js").State} state @returns {import("../engine/transfer/relight.js").Relight|null}
+ */
+export function relightOf(state) {
+  if (!isRelit(state)) return null;
+  const { pack, relitEnvironment, relitRank, relitOcclusion, relitGround, relitExposure, lightTurn } = state;
+  return {
+    by: shownBy(state),
+    swipe: isSwiped(state),
+    rank: Math.min(relitRank, mostRank(state)),
+    occlusion: relitOcclusion && shownBy(state) === "live",
+    ground: relitGround,
+    environment: environmentBy(pack, relitEnvironment),
+    turn: (lightTurn * Math.PI) / 180,
+    power: 2 ** relitExposure,
+  };
+}
