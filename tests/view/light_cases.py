@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from osteon.apply.light.compress import CompressedTransfer
 from osteon.apply.light.environment import project_sky, rotated, seen_environment
 from osteon.apply.light.harmonics import n_coefficients, rotate_sh
-from osteon.apply.light.model_light import BakedColors, Environment, GroundLight, ModelLight
+from osteon.apply.light.model_light import BakedColors, CoarseLight, Environment, GroundLight, ModelLight
 from osteon.apply.light.vertex_frames import bone_rotations, rotations_between, vertex_rotations
 from osteon.core.model import SkinnedModel
+from osteon.lod.model_levels import CoarseMesh
 
 RANK = 4
 POINTS = 9  # per side of the ground
@@ -30,8 +32,10 @@ def random_transfer(rng: np.random.Generator, frames: int, points: int, order: i
     )
 
 
-def random_light(model: SkinnedModel, order: int = 4, *, channels: int = 3, seed: int = 0) -> ModelLight:
-    """Light of all parts of the format."""
+def random_light(
+    model: SkinnedModel, order: int = 4, *, channels: int = 3, seed: int = 0, coarse: Sequence[CoarseMesh] = ()
+) -> ModelLight:
+    """Light with all parts of the format."""
     rng = np.random.default_rng(seed)
     frames, points = model.n_frames, model.mesh.n_normals
     ground = GroundLight(
@@ -54,7 +58,13 @@ def random_light(model: SkinnedModel, order: int = 4, *, channels: int = 3, seed
         ground,
         (random_sky(seed),),
         baked,
+        tuple(coarse_light(rng, mesh.character.mesh.n_normals, order, channels) for mesh in coarse),
     )
+
+
+def coarse_light(rng: np.random.Generator, points: int, order: int, channels: int) -> CoarseLight:
+    own = random_transfer(rng, 1, points, order)
+    return CoarseLight(own.mean, own.basis, rng.uniform(size=(RANK, points, channels)).astype(np.float16))
 
 
 def random_sky(seed: int) -> Environment:
