@@ -1,17 +1,15 @@
-"""Models with light of random numbers, and the colours that Python computes from them."""
+"""Light of random numbers: all parts of the format, in a moment, without a ray."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from osteon.apply.light.compress import CompressedTransfer
-from osteon.apply.light.environment import project_sky, rotated, seen_environment
-from osteon.apply.light.harmonics import n_coefficients, rotate_sh
+from osteon.apply.light.environment import project_sky, seen_environment
+from osteon.apply.light.harmonics import n_coefficients
 from osteon.apply.light.model_light import BakedColors, CoarseLight, Environment, GroundLight, ModelLight
-from osteon.apply.light.vertex_frames import bone_rotations, rotations_between, vertex_rotations
 from osteon.core.model import SkinnedModel
 from osteon.lod.model_levels import CoarseMesh
 
@@ -74,31 +72,3 @@ def random_sky(seed: int) -> Environment:
     towards /= np.linalg.norm(towards, axis=1, keepdims=True)
     colors = rng.uniform(0.2, 2.0, size=(3, 3))
     return project_sky(lambda d: 0.2 + np.exp(4 * (d @ towards.T - 1)) @ colors, name="random")
-
-
-def lit(
-    model: SkinnedModel, light: ModelLight, moment: float, environment: Environment, degrees: float, rank: int
-) -> np.ndarray:
-    """(n,3) linear colours of white points."""
-    turned = light.seen.astype(np.float64) @ rotated(environment, degrees).coefficients
-    frames = vertex_rotations(model.deformer.bone_weights(), rotations_between(bone_rotations(model), moment))
-    back = np.swapaxes(frames, 1, 2)[model.mesh.vertex_of_normal]
-    local = np.stack([rotate_sh(np.broadcast_to(c, (len(back), len(c))), back) for c in turned.T], axis=-1)
-    return np.maximum(0, np.einsum("nc,nck->nk", light.transfer.at(moment, rank), local))
-
-
-def exposure(environment: Environment) -> float:
-    """The factor by which the page makes all environments equally bright."""
-    return float(0.74 / (0.282095 * environment.coefficients[0].mean()))
-
-
-def screen(linear: np.ndarray) -> np.ndarray:
-    """sRGB in 0 … 255."""
-    c = np.clip(linear, 0, 1)
-    return 255 * np.where(c <= 0.0031308, 12.92 * c, 1.055 * np.maximum(c, 1e-5) ** (1 / 2.4) - 0.055)
-
-
-def relight(environment: Environment, **how: Any) -> dict[str, Any]:
-    """The settings of the page."""
-    shown = {"by": "live", "swipe": False, "rank": RANK, "occlusion": False, "ground": True, "turn": 0.0, "power": 1.0}
-    return {**shown, "environment": environment.coefficients.T.tolist(), **how}

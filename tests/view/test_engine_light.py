@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.apply.light.environment import SKIES, project_sky, rotated
-from osteon.apply.light.harmonics import cosine_transfer, rotate_sh, sh_basis
+from osteon.apply.light.environment import SKIES, project_sky
+from osteon.apply.light.harmonics import rotate_sh, sh_basis
+from osteon.apply.light.model_light import Environment
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import matrices_from_quaternions, unit_quaternions, unit_vectors
 from osteon.view.pack.model_pack import pack_model
+from osteon_bench.light_page import exposure_of, ground_parts, lit_colors, page_settings, screen_colors
 from tests.posable import posable_model
 
 from .engine_cases import models
 from .engine_page import EnginePage, engine_page
 from .level_cases import made_levels
-from .light_cases import RANK, UP, exposure, lit, random_light, random_sky, relight, screen
+from .light_cases import RANK, random_light, random_sky
 
 READ = """(async () => {
   const { readLit, readGround } = await import("/engine/transfer/read_lit.js");
@@ -45,6 +47,10 @@ def page():
         assert started.said() == []
 
 
+def settings_of(sky: Environment, **changes: Any) -> dict[str, Any]:
+    return page_settings(sky, **{"rank": RANK, **changes})
+
+
 def moment(frame: float) -> dict[str, Any]:
     first = int(frame)
     between = frame - first
@@ -58,7 +64,7 @@ def read(page: EnginePage, settings: dict[str, Any], when: dict[str, Any], what:
 
 def assert_same_colors(found: np.ndarray, linear: np.ndarray) -> None:
     """Equal to the last of 255 steps, and not trivially so."""
-    expected = screen(linear)
+    expected = screen_colors(linear)
     assert expected.std() > 5
     assert np.abs(found - expected).max() <= 1
 
@@ -75,7 +81,9 @@ def test_basis_and_rotation_are_those_of_python(page: EnginePage) -> None:
     np.testing.assert_allclose(basis, sh_basis(directions, 5), atol=1e-12)
     np.testing.assert_allclose(turned, rotate_sh(coefficients, rotation), atol=1e-12)
     # A rotated function has the value in a rotated direction that it had in that direction.
-    np.testing.assert_allclose(sh_basis(directions @ rotation.T, 5) @ turned, np.array(basis) @ coefficients, atol=1e-12)
+    np.testing.assert_allclose(
+        sh_basis(directions @ rotation.T, 5) @ turned, np.array(basis) @ coefficients, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", list(SKIES))
@@ -93,8 +101,8 @@ def test_the_shader_lights_as_python_does(page: EnginePage, order: int) -> None:
     light, sky = random_light(model, order), random_sky(5)
     assert page.load(pack_model(model, light=light))
     for frame, degrees, rank in ((0, 0, RANK), (3.3, 40, RANK), (7, 200, 2), (5.5, -75, 0)):
-        settings = relight(sky, rank=rank, turn=float(np.radians(degrees)), power=0.6)
-        expected = 0.6 * exposure(sky) * lit(model, light, frame, sky, degrees, rank)
+        settings = settings_of(sky, rank=rank, turn=float(np.radians(degrees)), power=0.6)
+        expected = 0.6 * exposure_of(sky) * lit_colors(model, light, frame, sky, degrees, rank)
         assert_same_colors(read(page, settings, moment(frame)), expected)
 
 
@@ -108,9 +116,9 @@ def test_every_kind_of_model(page: EnginePage, name: str) -> None:
     light = random_light(model, seed=2)
     assert page.load(pack_model(model, light=light))
     for frame in (1, 2.6):
-        expected = exposure(sky) * lit(model, light, frame, sky, 0, RANK)
+        expected = exposure_of(sky) * lit_colors(model, light, frame, sky, 0, RANK)
         shown = expected[model.mesh.normal_of_vertex]
-        assert_same_colors(read(page, relight(sky), moment(frame))[: model.n_vertices], shown)
+        assert_same_colors(read(page, settings_of(sky), moment(frame))[: model.n_vertices], shown)
 
 
 def test_an_instance_of_a_crowd_has_its_own_time_and_rotation(page: EnginePage) -> None:
@@ -124,17 +132,10 @@ def test_an_instance_of_a_crowd_has_its_own_time_and_rotation(page: EnginePage) 
         "instanceClip": [clip.start, clip.n_frames, clip.fps, 2.0],
     }
     when = {"seconds": 1.5 / clip.fps, "instance": instance}
-    expected = exposure(sky) * lit(model, light, 3.5, sky, -np.degrees(angle), RANK)
-    assert_same_colors(read(page, relight(sky), when), expected)
-    turned = rotated(sky, -np.degrees(angle))
-    assert_same_colors(read(page, relight(sky), when, "ground"), ground_part(light, 3.5, turned.coefficients))
-
-
-def ground_part(light: Any, frame: float, environment: np.ndarray) -> np.ndarray:
-    """(g,3) the part of its light that the ground receives."""
-    seen = light.seen.astype(np.float64) @ environment
-    empty = np.maximum(0, cosine_transfer(UP[None], light.order) @ seen)
-    return np.minimum(1, np.maximum(0, light.ground.transfer.at(frame) @ seen) / np.maximum(1e-4, empty))
+    expected = exposure_of(sky) * lit_colors(model, light, 3.5, sky, -np.degrees(angle), RANK)
+    assert_same_colors(read(page, settings_of(sky), when), expected)
+    part = ground_parts(light, 3.5, sky, -np.degrees(angle), RANK)
+    assert_same_colors(read(page, settings_of(sky), when, "ground"), part)
 
 
 def test_the_ground(page: EnginePage) -> None:
@@ -142,7 +143,9 @@ def test_the_ground(page: EnginePage) -> None:
     light = random_light(model, 5)
     page.load(pack_model(model, light=light))
     for frame in (0, 4.25):
-        assert_same_colors(read(page, relight(sky), moment(frame), "ground"), ground_part(light, frame, sky.coefficients))
+        assert_same_colors(
+            read(page, settings_of(sky), moment(frame), "ground"), ground_parts(light, frame, sky, 0, RANK)
+        )
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -154,8 +157,8 @@ def test_baked_colors(page: EnginePage, channels: int) -> None:
     for rank in (RANK, 2):
         weights = np.where(np.arange(RANK) < rank, light.baked.weights[3], 0)
         colors = np.tensordot(weights, light.baked.colors.astype(np.float64), axes=1) * np.ones(3)
-        settings = relight(random_sky(9), by="baked", rank=rank, power=0.5)  # the environment has no effect
-        assert_same_colors(read(page, settings, moment(3)), 0.5 * exposure(own) * colors)
+        settings = settings_of(random_sky(9), by="baked", rank=rank, power=0.5)  # the environment has no effect
+        assert_same_colors(read(page, settings, moment(3)), 0.5 * exposure_of(own) * colors)
 
 
 def test_occlusion_is_the_open_part_of_the_surroundings(page: EnginePage) -> None:
@@ -164,7 +167,7 @@ def test_occlusion_is_the_open_part_of_the_surroundings(page: EnginePage) -> Non
         light = random_light(model, order)
         page.load(pack_model(model, light=light))
         part = np.maximum(0, np.sqrt(4 * np.pi) * light.transfer.at(2)[:, :1]) * np.ones(3)
-        assert_same_colors(read(page, relight(random_sky(1), occlusion=True, power=3.0), moment(2)), part)
+        assert_same_colors(read(page, settings_of(random_sky(1), occlusion=True, power=3.0), moment(2)), part)
 
 
 def test_a_coarser_mesh_has_its_own_light(page: EnginePage) -> None:
@@ -175,6 +178,6 @@ def test_a_coarser_mesh_has_its_own_light(page: EnginePage) -> None:
     coarse, own = levels.coarse[0].character, light.coarse[0]
     whole = replace(light.transfer, mean=own.mean, basis=own.basis)
     model = SkinnedModel(replace(coarse, skeleton=None), levels.model.animation)
-    expected = exposure(sky) * lit(model, replace(light, transfer=whole), 2, sky, 0, RANK)
-    found = read(page, relight(sky), moment(2), "coarse")
+    expected = exposure_of(sky) * lit_colors(model, replace(light, transfer=whole), 2, sky, 0, RANK)
+    found = read(page, settings_of(sky), moment(2), "coarse")
     assert_same_colors(found, expected[coarse.mesh.normal_of_vertex])

@@ -53,7 +53,9 @@ def full_pack() -> tuple[dict, dict[str, np.ndarray]]:
     known = KnownPoses(model.rest[None], still, ("rest",), np.zeros((model.n_bones, 3)))
     poses = ShownPoses(known, ("validate",), (JointLimit(model.track.names[0], (0.0, 0.0, 1.0), -10.0, 20.0),))
     light = random_light(levels.model, coarse=levels.coarse)
-    return read_pack(pack_model(levels.model, source, found, clusters=clusters, levels=levels, poses=poses, light=light))
+    return read_pack(
+        pack_model(levels.model, source, found, clusters=clusters, levels=levels, poses=poses, light=light)
+    )
 
 
 def scripts() -> dict[str, str]:
