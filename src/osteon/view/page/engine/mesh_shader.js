@@ -215,7 +215,7 @@ vec3 lit(vec3 n) {
   base *= toLinear(texture(picture, place).rgb);
 #endif
 #ifdef RELIT
-  return toScreen(mix(base, base * relitLamp(n), shade));
+  return toScreen(mix(base, relitSurface(base, n), shade));
 #else
   vec3 lamp = mix(vec3(light(n)), surroundings(n), lightShare);
   float shine = pow(max(0.0, dot(n, normalize(eye + normalize(vec3(-0.5, 0.72, 0.55))))), 24.0);

@@ -45,7 +45,9 @@ import { bandsChunk, FRAME, texelsOf, transferChunk } from "./transfer_shader.js
  */
 
 /** What a surface with precomputed light shows: values of the uniform `relitBy`. */
-export const RELIT_BY = { live: 0, baked: 1, unshadowed: 2, occluded: 3 };
+export const RELIT_BY = { live: 0, baked: 1, unshadowed: 2, occluded: 3, grey: 4 };
+/** What a grey surface reflects, which shows occlusion alone. */
+const GREY = "0.65";
 
 const count = (n) => n.toLocaleString("en");
 
@@ -148,15 +150,16 @@ vec3 ${name}Color(Moment now) {
 `;
 }
 
-/** GLSL of `vec3 relitLamp(vec3 n)`: the light that a fragment reflects, by what the surface shows. */
+/** GLSL of `vec3 relitSurface(vec3 base, vec3 n)`: the light that a fragment reflects, by what the surface shows. */
 export const RELIT_CHUNK = `
 #ifdef RELIT
 uniform int relitBy;
 in vec3 relitColor;
 
-vec3 relitLamp(vec3 n) {
-  if (relitBy == ${RELIT_BY.unshadowed}) return surroundings(n);
-  return relitBy == ${RELIT_BY.occluded} ? surroundings(n) * relitColor : relitColor;
+vec3 relitSurface(vec3 base, vec3 n) {
+  if (relitBy == ${RELIT_BY.grey}) return ${GREY} * relitColor;
+  if (relitBy == ${RELIT_BY.unshadowed}) return base * surroundings(n);
+  return base * (relitBy == ${RELIT_BY.occluded} ? surroundings(n) * relitColor : relitColor);
 }
 #endif
 `;
@@ -187,8 +190,8 @@ export function relightUniforms({ pack, limits, whole }) {
  */
 export function setRelight({ uniforms }, character, relight, by) {
   const light = /** @type {Light} */ (character.pack.light);
-  const occluded = by === "live" && light.transfer.order === 1 && !relight.occlusion;
-  uniforms.relitBy.value = RELIT_BY[occluded ? "occluded" : by];
+  const open = relight.occlusion ? "grey" : light.transfer.order === 1 ? "occluded" : "live";
+  uniforms.relitBy.value = RELIT_BY[by === "live" ? open : by];
   setRanks(character.uniforms, light, relight, "light");
 }
 
