@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from osteon.apply.light.compress import between
 from osteon.apply.light.environment import rotated
-from osteon.apply.light.harmonics import cosine_transfer, rotate_sh
-from osteon.apply.light.model_light import Environment, ModelLight
-from osteon.apply.light.vertex_frames import bone_rotations, rotations_between, vertex_rotations
+from osteon.apply.light.harmonics import cosine_transfer
+from osteon.apply.light.model_light import BakedColors, Environment, ModelLight
+from osteon.apply.light.shade import ground_colors, light_colors, seen_coefficients
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.view.pack.model_pack import Evidence, write_pack
@@ -41,31 +40,17 @@ MEAN, Y00 = 0.74, 0.282095
 ROUNDS, TIMES = 6, 6
 
 
-def lit_colors(
-    model: SkinnedModel, light: ModelLight, moment: float, environment: Environment, degrees: float, rank: int
-) -> Float64:
-    """(n,3) linear colours of white points at a moment, by an environment that is rotated about the axis up."""
-    seen = light.seen.astype(np.float64) @ rotated(environment, degrees, light.up).coefficients
-    frames = vertex_rotations(model.deformer.bone_weights(), rotations_between(bone_rotations(model), moment))
-    back = np.swapaxes(frames, 1, 2)[model.mesh.vertex_of_normal]
-    local = [rotate_sh(np.broadcast_to(color, (len(back), len(color))), back) for color in seen.T]
-    return np.maximum(0, np.einsum("nc,knc->nk", light.transfer.at(moment, rank), np.stack(local)))
-
-
-def ground_parts(light: ModelLight, moment: float, environment: Environment, degrees: float, rank: int) -> Float64:
+def ground_parts(light: ModelLight, environment: Environment, moment: float, rank: int) -> Float64:
     """(g,3) the part of its light that each point of the ground receives."""
-    assert light.ground is not None
-    seen = light.seen.astype(np.float64) @ rotated(environment, degrees, light.up).coefficients
-    empty = np.maximum(1e-4, cosine_transfer(np.eye(3)["xyz".index(light.up)], light.order) @ seen)
-    return np.minimum(1, np.maximum(0, light.ground.transfer.at(moment, rank) @ seen) / empty)
+    up = np.eye(3)["xyz".index(light.up)]
+    empty = np.maximum(1e-4, cosine_transfer(up, light.order) @ seen_coefficients(light, environment))
+    return np.asarray(np.minimum(1, ground_colors(light, environment, moment, rank) / empty))
 
 
-def baked_colors(light: ModelLight, moment: float, rank: int) -> Float64:
+def baked_colors(baked: BakedColors, moment: float, rank: int) -> Float64:
     """(n,3) baked colours of white points."""
-    assert light.baked is not None
-    weights = between(light.baked.weights, moment)[:rank]
-    colors = np.tensordot(weights, light.baked.colors[:rank].astype(np.float64), axes=1)
-    return np.broadcast_to(colors, (len(colors), 3))
+    colors = baked.at(moment, rank)
+    return np.asarray(np.broadcast_to(colors, (len(colors), 3)))
 
 
 def exposure_of(environment: Environment) -> float:
@@ -144,13 +129,13 @@ def _differences(page: Any, model: SkinnedModel, light: ModelLight) -> dict[str,
 
     for rank in sorted({0, 1, light.transfer.rank // 2, light.transfer.rank}):
         for part, degrees in zip(PARTS, DEGREES, strict=True):
+            moment, turned = part * last, rotated(environment, degrees, light.up)
             changes = {"rank": rank, "turn": float(np.radians(degrees))}
-            colors = exposure * lit_colors(model, light, part * last, environment, degrees, rank)
-            compare("live", colors[model.mesh.normal_of_vertex], changes, part * last)
+            colors = exposure * light_colors(model, light, turned, moment, rank=rank)
+            compare("live", colors[model.mesh.normal_of_vertex], changes, moment)
             if light.ground is not None:
-                parts = ground_parts(light, part * last, environment, degrees, rank)
-                compare("ground", parts, changes, part * last, ground=True)
-            if light.baked is not None and 0 < rank <= light.baked.weights.shape[1]:
-                colors = exposure * baked_colors(light, part * last, rank)
-                compare("baked", colors[model.mesh.normal_of_vertex], {"rank": rank, "by": "baked"}, part * last)
+                compare("ground", ground_parts(light, turned, moment, rank), changes, moment, ground=True)
+            if light.baked is not None and 0 < rank <= len(light.baked.weights):
+                colors = exposure * baked_colors(light.baked, moment, rank)
+                compare("baked", colors[model.mesh.normal_of_vertex], {"rank": rank, "by": "baked"}, moment)
     return found

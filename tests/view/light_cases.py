@@ -43,7 +43,7 @@ def random_light(
         POINTS,
     )
     baked = BakedColors(
-        rng.uniform(size=(frames, RANK)).astype(np.float32),
+        (rng.uniform(size=(RANK, frames, RANK)) * np.tri(RANK)[:, None]).astype(np.float32),
         rng.uniform(size=(RANK, points, channels)).astype(np.float16),
         rng.uniform(size=(RANK, POINTS**2, channels)).astype(np.float16),
         tuple(np.linspace(0.3, 0.1, RANK)),

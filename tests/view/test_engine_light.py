@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.apply.light.environment import SKIES, project_sky
+from osteon.apply.light.environment import SKIES, project_sky, rotated
 from osteon.apply.light.harmonics import rotate_sh, sh_basis
-from osteon.apply.light.model_light import Environment
+from osteon.apply.light.model_light import Environment, ModelLight
+from osteon.apply.light.shade import light_colors
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import matrices_from_quaternions, unit_quaternions, unit_vectors
 from osteon.view.pack.model_pack import pack_model
-from osteon_bench.light_page import exposure_of, ground_parts, lit_colors, page_settings, screen_colors
+from osteon_bench.light_page import baked_colors, exposure_of, ground_parts, page_settings, screen_colors
 from tests.posable import posable_model
 
 from .engine_cases import models
@@ -45,6 +46,13 @@ def page():
         yield started
         assert started.complaints == []
         assert started.said() == []
+
+
+def lit(
+    model: SkinnedModel, light: ModelLight, frame: float, sky: Environment, degrees: float = 0.0, rank: int = RANK
+) -> np.ndarray:
+    """(n,3) linear colours as the page is to show them."""
+    return exposure_of(sky) * light_colors(model, light, rotated(sky, degrees), frame, rank=rank)
 
 
 def settings_of(sky: Environment, **changes: Any) -> dict[str, Any]:
@@ -102,7 +110,7 @@ def test_the_shader_lights_as_python_does(page: EnginePage, order: int) -> None:
     assert page.load(pack_model(model, light=light))
     for frame, degrees, rank in ((0, 0, RANK), (3.3, 40, RANK), (7, 200, 2), (5.5, -75, 0)):
         settings = settings_of(sky, rank=rank, turn=float(np.radians(degrees)), power=0.6)
-        expected = 0.6 * exposure_of(sky) * lit_colors(model, light, frame, sky, degrees, rank)
+        expected = 0.6 * lit(model, light, frame, sky, degrees, rank)
         assert_same_colors(read(page, settings, moment(frame)), expected)
 
 
@@ -116,7 +124,7 @@ def test_every_kind_of_model(page: EnginePage, name: str) -> None:
     light = random_light(model, seed=2)
     assert page.load(pack_model(model, light=light))
     for frame in (1, 2.6):
-        expected = exposure_of(sky) * lit_colors(model, light, frame, sky, 0, RANK)
+        expected = lit(model, light, frame, sky)
         shown = expected[model.mesh.normal_of_vertex]
         assert_same_colors(read(page, settings_of(sky), moment(frame))[: model.n_vertices], shown)
 
@@ -132,9 +140,9 @@ def test_an_instance_of_a_crowd_has_its_own_time_and_rotation(page: EnginePage) 
         "instanceClip": [clip.start, clip.n_frames, clip.fps, 2.0],
     }
     when = {"seconds": 1.5 / clip.fps, "instance": instance}
-    expected = exposure_of(sky) * lit_colors(model, light, 3.5, sky, -np.degrees(angle), RANK)
+    expected = lit(model, light, 3.5, sky, -np.degrees(angle))
     assert_same_colors(read(page, settings_of(sky), when), expected)
-    part = ground_parts(light, 3.5, sky, -np.degrees(angle), RANK)
+    part = ground_parts(light, rotated(sky, -np.degrees(angle)), 3.5, RANK)
     assert_same_colors(read(page, settings_of(sky), when, "ground"), part)
 
 
@@ -143,9 +151,7 @@ def test_the_ground(page: EnginePage) -> None:
     light = random_light(model, 5)
     page.load(pack_model(model, light=light))
     for frame in (0, 4.25):
-        assert_same_colors(
-            read(page, settings_of(sky), moment(frame), "ground"), ground_parts(light, frame, sky, 0, RANK)
-        )
+        assert_same_colors(read(page, settings_of(sky), moment(frame), "ground"), ground_parts(light, sky, frame, RANK))
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -155,10 +161,9 @@ def test_baked_colors(page: EnginePage, channels: int) -> None:
     own = light.environments[0]
     page.load(pack_model(model, light=light))
     for rank in (RANK, 2):
-        weights = np.where(np.arange(RANK) < rank, light.baked.weights[3], 0)
-        colors = np.tensordot(weights, light.baked.colors.astype(np.float64), axes=1) * np.ones(3)
+        colors = baked_colors(light.baked, 3.4, rank)
         settings = settings_of(random_sky(9), by="baked", rank=rank, power=0.5)  # the environment has no effect
-        assert_same_colors(read(page, settings, moment(3)), 0.5 * exposure_of(own) * colors)
+        assert_same_colors(read(page, settings, moment(3.4)), 0.5 * exposure_of(own) * colors)
 
 
 def test_occlusion_is_the_open_part_of_the_surroundings(page: EnginePage) -> None:
@@ -178,6 +183,6 @@ def test_a_coarser_mesh_has_its_own_light(page: EnginePage) -> None:
     coarse, own = levels.coarse[0].character, light.coarse[0]
     whole = replace(light.transfer, mean=own.mean, basis=own.basis)
     model = SkinnedModel(replace(coarse, skeleton=None), levels.model.animation)
-    expected = exposure_of(sky) * lit_colors(model, replace(light, transfer=whole), 2, sky, 0, RANK)
+    expected = lit(model, replace(light, transfer=whole), 2, sky)
     found = read(page, settings_of(sky), moment(2), "coarse")
     assert_same_colors(found, expected[coarse.mesh.normal_of_vertex])

@@ -1,4 +1,4 @@
-"""The Light panel used as a person would: environments, rank, ground and swipe, in the server's page and in an export."""
+"""The Light panel used as a person would: environments, rank, ground and swipe, served and exported."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_shadows_only_darken_and_the_swipe_compares(visitor: Person) -> None:
     handle.press("Home")
     assert np.abs(picture(visitor)[:, 30:] - shaded[:, 30:]).max() <= 2
     visitor.page.evaluate("() => window.osteon.store.set({ swipe: 0.5 })")
-    found = visitor.page.evaluate("() => window.osteon.engine.pick(%d, %d)?.role" % tuple(points[0]))
+    found = visitor.page.evaluate("([x, y]) => window.osteon.engine.pick(x, y)?.role", points[0])
     assert found in ("result", "reference")
     visitor.keeps_picture("light-swipe")
 

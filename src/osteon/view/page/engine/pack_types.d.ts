@@ -175,8 +175,7 @@ export interface ModelArrays {
   "light.ground_basis"?: Uint16Array;  // (ground_r, light_g, light_c)
   "light.ground_coefficients"?: Float32Array;  // (f, ground_r)
   "light.ground_centers"?: Float32Array;  // (f, 3)
-  "light.baked_weights"?: Float32Array;  // (f, baked_k)
-  "light.baked_prefixes"?: Float32Array;  // (baked_k, f, baked_k)
+  "light.baked_weights"?: Float32Array;  // (baked_k, f, baked_k)
   "light.baked_colors"?: Uint16Array;  // (baked_k, v, baked_c)
   "light.baked_ground"?: Uint16Array;  // (baked_k, light_g, baked_c)
   [name: `image_${string}`]: Uint8Array;

@@ -41,7 +41,7 @@ uniform vec3 emptyGround;
 uniform int relitBy;
 ${bandsChunk(order, "radiance")}
 ${transferChunk("ground", { order, columns, points })}
-${isBaked ? bakedChunk("ground", /** @type {import("./relight.js").BakedColors} */ (baked).columns, points) : ""}
+${isBaked ? bakedChunk("ground", /** @type {import("./relight.js").BakedColors} */ (baked), points) : ""}
 
 vec3 groundPart(Moment now) {
 ${isBaked ? `  if (relitBy == ${RELIT_BY.baked}) return min(groundColor(now) / max(emptyGround, vec3(1e-4)), vec3(1.0));` : ""}

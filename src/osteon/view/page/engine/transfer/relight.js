@@ -21,7 +21,7 @@ import { bandsChunk, FRAME, texelsOf, transferChunk } from "./transfer_shader.js
  * @property {number[]} axes  The two directions of the grid.
  * @typedef {object} BakedColors  Colours under the first environment: the product of non-negative factors.
  * @property {number} columns @property {number} channels  1 or 3.
- * @property {Float32Array} weights  (frames, columns)
+ * @property {Float32Array} weights  (columns, frames, columns) if only the first i + 1 columns are used
  * @property {Uint16Array} colors  (columns, points, channels) in half precision
  * @property {Uint16Array|null} ground  Likewise, of the points of the ground.
  * @property {number[]} errors  Relative root mean square at rank 1 … columns.
@@ -118,7 +118,7 @@ uniform int relitBy;
 ${bandsChunk(order, "radiance")}
 ${order > 1 ? FRAME : "mat3 vertexFrame(Moment now) { return mat3(1.0); }"}
 ${transferChunk("light", { order, columns, points: counts.vertices })}
-${baked ? bakedChunk("baked", baked.columns, counts.vertices) : ""}
+${baked ? bakedChunk("baked", baked, counts.vertices) : ""}
 vec3 relit(Moment now) {
 ${baked ? `  if (relitBy == ${RELIT_BY.baked}) return bakedColor(now);` : ""}
   return lightLight(now, vertexFrame(now));
@@ -129,20 +129,21 @@ ${baked ? `  if (relitBy == ${RELIT_BY.baked}) return bakedColor(now);` : ""}
 
 /**
  * GLSL of `vec3 NAMEColor(Moment now)`: the baked colour of a point.
- * @param {string} name @param {number} columns @param {number} points
+ * @param {string} name @param {BakedColors} baked @param {number} points
  */
-export function bakedChunk(name, columns, points) {
+export function bakedChunk(name, { columns, weights }, points) {
   return `
 uniform highp sampler2D ${name}Colors;     // ${columns} rows of ${points} points
-uniform highp sampler2D bakedWeights;      // ${columns} per frame
+uniform highp sampler2D bakedWeights;      // for each rank ${columns} per frame
 uniform int bakedRank;
 uniform float bakedPower;
 
 vec3 ${name}Color(Moment now) {
   vec3 sum = vec3(0.0);
+  ivec2 at = ((bakedRank - 1) * ${weights.length / columns ** 2} + ivec2(now.first, now.second)) * ${columns};
   for (int r = 0; r < bakedRank; r++) {
-    float w = texelFetch(bakedWeights, tile(now.first * ${columns} + r), 0).r;
-    if (now.between > 0.0) w = mix(w, texelFetch(bakedWeights, tile(now.second * ${columns} + r), 0).r, now.between);
+    float w = texelFetch(bakedWeights, tile(at.x + r), 0).r;
+    if (now.between > 0.0) w = mix(w, texelFetch(bakedWeights, tile(at.y + r), 0).r, now.between);
     sum += w * texelFetch(${name}Colors, tile(r * ${points} + int(vertexNumber)), 0).rgb;
   }
   return bakedPower * sum;
