@@ -36,7 +36,7 @@ GROUPS = {
     "Fit": ("Fit",),
     "Pose": ("Pose", "EigenSkin"),
     "Crowd": ("Levels", "Crowd"),
-    "View": ("Light", "View", "About"),
+    "View": ("View", "Light", "About"),
 }
 #: Seconds after which something that a test waits for is said to be wrong, not slow: machines may do much else.
 PATIENCE = 300.0

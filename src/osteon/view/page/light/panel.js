@@ -4,7 +4,7 @@ import { make, setText, show } from "../ui/dom.js";
 import { bytes, share, whole } from "../ui/numbers.js";
 import { curve } from "../ui/plots.js";
 import { environmentList, PICTURE } from "./environments.js";
-import { mostRank, shownBy } from "./view.js";
+import { isRelit, mostRank, shownBy } from "./view.js";
 
 const WAYS = [
   ["live", "Live"],
@@ -23,7 +23,7 @@ const NOTES = {
  * @param {{chooseLight(file: File): Promise<void>}} act
  */
 export function buildLight(store, act) {
-  const choose = (values) => store.set({ relit: true, paint: "material", ...values });
+  const choose = (values) => store.set({ relit: true, paint: "material", mode: "result", ...values });
   const on = toggle("Light with shadows", (value) => (value ? choose({}) : store.set({ relit: false })));
   const way = choice("Show", WAYS, (value) => choose({ relitBy: value }));
   const swipe = toggle("Reference on the left", (value) => choose({ relitSwipe: value }));
@@ -62,7 +62,7 @@ export function buildLight(store, act) {
     if (!light) return;
     const [by, most] = [shownBy(state), mostRank(state)];
     const grey = by === "live" && state.relitOcclusion;
-    on.sync(state.relit);
+    on.sync(isRelit(state));
     way.sync(by);
     way.inputOf("baked").disabled = !light.baked;
     swipe.sync(state.relitSwipe);
@@ -101,7 +101,9 @@ export function buildLight(store, act) {
     setText(sizes, sizeOf(pack));
   });
   store.watch(["pack", "relitEnvironment", "lightName"], list);
-  store.watch(["pack", "panel", "crowd", "lightTurn", "relit", "relitBy", "relitSwipe", "relitRank", "relitExposure", "relitGround", "relitOcclusion"], describe);
+  // A comparison with the source shows both in the light of the page.
+  store.watch(["mode"], () => store.state.mode !== "result" && store.set({ relit: false }));
+  store.watch(["pack", "panel", "crowd", "paint", "lightTurn", "relit", "relitBy", "relitSwipe", "relitRank", "relitExposure", "relitGround", "relitOcclusion"], describe);
   return { name: "light", title: "Light", element: make("div", {}, empty, body), actions: make("div", {}, on.element) };
 }
 

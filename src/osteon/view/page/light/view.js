@@ -1,6 +1,9 @@
 /** How the engine shows precomputed light, from the state of the page. */
 import { environmentBy } from "./environments.js";
 
+/** At exposure 0, relative to the light of the page: sides towards a light are brighter than the mean, and are not to clip. */
+const BRIGHTNESS = 0.8;
+
 /**
  * What is shown of the light of a model: baked colours where it has them.
  * @param {import("../ui/store.js").State} state @returns {import("../engine/transfer/relight.js").Relight["by"]}
@@ -37,6 +40,6 @@ export function relightOf(state) {
     ground: relitGround,
     environment: environmentBy(pack, relitEnvironment),
     turn: (lightTurn * Math.PI) / 180,
-    power: 2 ** relitExposure,
+    power: BRIGHTNESS * 2 ** relitExposure,
   };
 }
