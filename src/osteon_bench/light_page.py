@@ -22,7 +22,7 @@ import numpy as np
 from osteon.apply.light.environment import rotated
 from osteon.apply.light.harmonics import cosine_transfer
 from osteon.apply.light.model_light import BakedColors, Environment, ModelLight
-from osteon.apply.light.shade import ground_colors, light_colors, seen_coefficients
+from osteon.apply.light.shade import ground_colors, light_colors
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.view.pack.model_pack import Evidence, write_pack
@@ -43,7 +43,8 @@ ROUNDS, TIMES = 6, 6
 def ground_parts(light: ModelLight, environment: Environment, moment: float, rank: int) -> Float64:
     """(g,3) the part of its light that each point of the ground receives."""
     up = np.eye(3)["xyz".index(light.up)]
-    empty = np.maximum(1e-4, cosine_transfer(up, light.order) @ seen_coefficients(light, environment))
+    plane = cosine_transfer(up, light.order)
+    empty = np.maximum(1e-4, plane @ environment.coefficients[: len(plane)].astype(np.float64))
     return np.asarray(np.minimum(1, ground_colors(light, environment, moment, rank) / empty))
 
 

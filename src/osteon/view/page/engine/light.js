@@ -20,7 +20,9 @@ const LAMPS = [
 
 /** Uniforms of the shaders of all surfaces: one light for the whole page. */
 export const LIGHT = {
-  radiance: { value: Array.from({ length: MOST_ORDER ** 2 }, () => new Vector3()) }, // of precomputed transfer (transfer/relight.js)
+  // Of precomputed transfer (transfer/relight.js): what a character sees of the environment, and all of it for its ground.
+  radiance: { value: Array.from({ length: MOST_ORDER ** 2 }, () => new Vector3()) },
+  groundRadiance: { value: Array.from({ length: MOST_ORDER ** 2 }, () => new Vector3()) },
   sh: { value: Array.from({ length: 9 }, () => new Vector3()) },
   lightShare: { value: 1 }, // 1 the environment, 0 a lamp at the camera
   lightPower: { value: 1 },

@@ -32,15 +32,15 @@ function overcast(d) {
 /** A low warm sun on one side of a blue sky. */
 function sunset(d) {
   const above = add(times(0.5 + 0.5 * Math.tanh(3 * d[1]), [0.2, 0.3, 0.55]), [0.05, 0.05, 0.06]);
-  const glow = times(0.8 * lobe(d, [0.9, 0.15, 0.4], 3), [1, 0.45, 0.2]);
-  return add(above, glow, times(3.6 * lobe(d, [0.85, 0.45, 0.35], 9), [1, 0.72, 0.42]));
+  const glow = times(0.8 * lobe(d, [0.9, 0.15, 0.4], 2.5), [1, 0.45, 0.2]);
+  return add(above, glow, times(2.2 * lobe(d, [0.85, 0.45, 0.35], 5), [1, 0.72, 0.42]));
 }
 
 /** A large key light, a cool fill light opposite and a light from behind, in a dark room. */
 function studio(d) {
-  const key = times(3.4 * lobe(d, [0.6, 0.8, 0.5], 8), [1, 0.95, 0.86]);
-  const fill = times(0.9 * lobe(d, [-0.9, 0.25, 0.3], 5), [0.75, 0.88, 1]);
-  const rim = times(1.5 * lobe(d, [-0.2, 0.5, -0.9], 9), [0.95, 0.95, 1]);
+  const key = times(2.4 * lobe(d, [0.6, 0.8, 0.5], 5), [1, 0.95, 0.86]);
+  const fill = times(0.8 * lobe(d, [-0.9, 0.25, 0.3], 4), [0.75, 0.88, 1]);
+  const rim = times(1.1 * lobe(d, [-0.2, 0.5, -0.9], 5), [0.95, 0.95, 1]);
   return add(key, fill, rim, [0.08, 0.08, 0.08]);
 }
 

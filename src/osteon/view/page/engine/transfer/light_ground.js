@@ -11,7 +11,7 @@ import { LIGHT } from "../light.js";
 import { materialOf, SCREEN_CHUNK } from "../mesh_shader.js";
 import { MOMENT } from "../pose_shader.js";
 import { FLOAT4, makeTiles } from "../tiles.js";
-import { bakedChunk, coefficientTexture, colorTexture, RELIT_BY, seenLight, setRanks, transferTextures, uniformsOf } from "./relight.js";
+import { bakedChunk, coefficientTexture, colorTexture, RELIT_BY, setRanks, transferTextures, uniformsOf, vectorsOf } from "./relight.js";
 import { harmonicsAt } from "./spherical_harmonics.js";
 import { bandsChunk, transferChunk } from "./transfer_shader.js";
 
@@ -36,10 +36,10 @@ export function groundChunk({ ground, baked }) {
   const isBaked = Boolean(baked?.ground);
   return `${MOMENT}
 uniform highp sampler2D groundCenters; // middle of the grid in every frame
-uniform vec3 radiance[25];
+uniform vec3 groundRadiance[25];
 uniform vec3 emptyGround;
 uniform int relitBy;
-${bandsChunk(order, "radiance")}
+${bandsChunk(order, "groundRadiance")}
 ${transferChunk("ground", { order, columns, points })}
 ${isBaked ? bakedChunk("ground", /** @type {import("./relight.js").BakedColors} */ (baked), points) : ""}
 
@@ -116,7 +116,7 @@ export class LightDisc {
 
   /** Lights it as the current light lights an empty plane. @param {"light"|"dark"} theme @param {import("./relight.js").Light} light */
   light(theme, light) {
-    const color = emptyPlane(light, LIGHT.radiance.value, this.uniforms.groundColor.value);
+    const color = emptyPlane(light, LIGHT.groundRadiance.value, this.uniforms.groundColor.value);
     // Never brighter than its albedo: clipped colours would hide the shadow.
     color.multiplyScalar(ALBEDO[theme] / Math.max(1, color.x, color.y, color.z));
   }
@@ -151,8 +151,8 @@ export class LightGrid {
     setRanks(uniforms, { ...this.light, transfer: this.ground.transfer }, relight, "ground");
     uniforms.relitBy.value = RELIT_BY[relight.by === "baked" && baked?.ground ? "baked" : "live"];
     const { emptyGround } = uniforms;
-    if (uniforms.relitBy.value === RELIT_BY.live) return void emptyPlane(this.light, LIGHT.radiance.value, emptyGround.value);
-    emptyPlane(this.light, seenLight(this.light, environments[0].coefficients), emptyGround.value);
+    if (uniforms.relitBy.value === RELIT_BY.live) return void emptyPlane(this.light, LIGHT.groundRadiance.value, emptyGround.value);
+    emptyPlane(this.light, vectorsOf(environments[0].coefficients), emptyGround.value);
     emptyGround.value.multiplyScalar(uniforms.bakedPower.value);
     if (baked?.channels === 1) emptyGround.value.setScalar(emptyGround.value.dot(LUMINANCE));
   }
@@ -168,7 +168,7 @@ export class LightGrid {
       defines: { TILE_SHIFT: limits.shift, TILE_MASK: limits.width - 1, ...extra },
       ...{ vertexShader: GRID_VERTEX(groundChunk(this.light)), fragmentShader: GRID_FRAGMENT },
       uniforms: {
-        ...{ ...own, frames: uniforms.frames, between: uniforms.between, seconds: uniforms.seconds, radiance: LIGHT.radiance },
+        ...{ ...own, frames: uniforms.frames, between: uniforms.between, seconds: uniforms.seconds, groundRadiance: LIGHT.groundRadiance },
         ...uniformsOf({ groundRank: 0, bakedRank: 0, bakedPower: 0, relitBy: 0, emptyGround: new THREE.Vector3() }),
       },
       ...{ transparent: true, depthWrite: false, side: THREE.DoubleSide },

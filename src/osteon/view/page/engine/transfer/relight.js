@@ -218,7 +218,10 @@ export function lightTransfer(light, { environment, turn, power, occlusion }) {
   const turned = environment.map((c) => rotated(c, turnAbout("xyz".indexOf(light.up), turn)));
   const seen = seenLight(light, turned);
   const grey = occlusion || light.transfer.order === 1;
-  LIGHT.radiance.value.forEach((vector, i) => (grey ? vector.setScalar(i === 0 ? WHITE : 0) : vector.copy(seen[i]).multiplyScalar(exposure)));
+  const write = (uniform, colors) =>
+    uniform.value.forEach((vector, i) => (grey ? vector.setScalar(i === 0 ? WHITE : 0) : vector.copy(colors[i]).multiplyScalar(exposure)));
+  write(LIGHT.radiance, seen);
+  write(LIGHT.groundRadiance, vectorsOf(turned));
   setIrradiance(light.transfer.order < 3 ? turned : [0, 1, 2].map((c) => seen.map((color) => color.getComponent(c))), exposure);
   LIGHT.lightShare.value = LIGHT.lightPower.value = 1;
   LIGHT.lightTurn.value.set(1, 0);
@@ -228,12 +231,17 @@ export function lightTransfer(light, { environment, turn, power, occlusion }) {
  * Coefficients of the part of an environment that the character sees above its ground; 25, of higher bands 0.
  * @param {Light} light @param {import("../light.js").Environment} environment
  */
-export function seenLight({ seen, transfer }, environment) {
+function seenLight({ seen, transfer }, environment) {
   const [count, whole] = [transfer.order ** 2, environment[0].length];
   const sumOf = (i, c) => {
     let sum = 0;
     for (let k = 0; k < whole; k++) sum += seen[25 * i + k] * c[k];
     return sum;
   };
-  return LIGHT.radiance.value.map((_, i) => new Vector3(...(i < count ? environment.map((c) => sumOf(i, c)) : [0, 0, 0])));
+  return vectorsOf(environment.map((c) => Float64Array.from({ length: count }, (_, i) => sumOf(i, c))));
+}
+
+/** Coefficients of an environment as 25 colours. @param {import("../light.js").Environment} environment */
+export function vectorsOf(environment) {
+  return LIGHT.radiance.value.map((_, i) => new Vector3(...environment.map((c) => c[i] ?? 0)));
 }
