@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from osteon.apply.light.environment import SKIES, project_sky, rotated
+from osteon.apply.light.environment import SKIES, load_environment, project_sky, rotated
 from osteon.apply.light.harmonics import rotate_sh, sh_basis
 from osteon.apply.light.model_light import Environment, ModelLight
 from osteon.apply.light.shade import light_colors
@@ -33,6 +34,11 @@ BASIS = """(async () => {
   const sh = await import("/engine/transfer/spherical_harmonics.js");
   const [directions, coefficients, rotation] = given;
   return [directions.map((d) => [...sh.harmonicsAt(5, ...d)]), [...sh.rotated(coefficients, rotation)]];
+})()"""
+PANORAMA = """(async () => {
+  const { readLight } = await import("/engine/hdr.js");
+  const found = await readLight(new File([Uint8Array.from(given[0])], "light.hdr"));
+  return found.map((c) => [...c]);
 })()"""
 SKY = """(async () => {
   const { environmentBy } = await import("/light/environments.js");
@@ -98,6 +104,19 @@ def test_basis_and_rotation_are_those_of_python(page: EnginePage) -> None:
 def test_skies_are_those_of_the_command(page: EnginePage, name: str) -> None:
     expected = project_sky(SKIES[name]).coefficients.T
     np.testing.assert_allclose(page.run(SKY, name), expected, atol=2e-3 * np.abs(expected).max())
+
+
+def test_a_panorama_is_that_of_the_command(page: EnginePage, tmp_path: Path) -> None:
+    """Directions, handedness and colours, by a picture whose pixels all differ."""
+    rng = np.random.default_rng(3)
+    pixels = rng.uniform(0.2, 1, size=(8, 16, 3))
+    pixels[2, 5] = (6, 1, 0.5)
+    bits = np.concatenate([np.rint(pixels * 2.0**5), np.full((8, 16, 1), 131)], axis=2).astype(np.uint8)
+    path = tmp_path / "light.hdr"
+    path.write_bytes(b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 8 +X 16\n" + bits.tobytes())
+    expected = load_environment(path).coefficients.T
+    found = np.array(page.run(PANORAMA, list(path.read_bytes())))
+    np.testing.assert_allclose(found, expected, atol=0.03 * np.abs(expected).max())
 
 
 # ---- the shader -----------------------------------------------------------------------------------------------------

@@ -126,6 +126,22 @@ def test_the_switch_lights_the_mesh_and_escape_leaves(person: Person) -> None:
     assert person.state("panel") == ""
 
 
+def test_a_key_turns_it_on_and_off(visitor: Person) -> None:
+    visitor.page.keyboard.press("l")
+    assert visitor.page.evaluate(RELIGHT)["by"] == "live"
+    panel = visitor.opens("Light")
+    assert panel.get_by_role("switch", name="Light with shadows").is_checked()
+    visitor.page.evaluate(
+        "() => window.osteon.store.set({ paint: 'bones' })"
+    )  # colours that mean something stay as they are
+    assert visitor.page.evaluate(RELIGHT) is None
+    assert not panel.get_by_role("switch", name="Light with shadows").is_checked()
+    visitor.page.keyboard.press("l")
+    assert visitor.state("paint") == "material"
+    visitor.page.keyboard.press("l")
+    assert visitor.state("relit") is False
+
+
 def test_shadows_only_darken_and_the_swipe_compares(visitor: Person) -> None:
     panel = visitor.opens("Light")
     turn_on(panel)

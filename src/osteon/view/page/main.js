@@ -11,7 +11,7 @@ import { readLight } from "./engine/hdr.js";
 import { hasSkeleton } from "./engine/skeleton.js";
 import { keepPicture } from "./light/environments.js";
 import { buildLight, leaveLight, pictureChosen } from "./light/panel.js";
-import { relightOf } from "./light/view.js";
+import { relightOf, toggledLight } from "./light/view.js";
 import { modeOf as poseModeOf } from "./pose/methods.js";
 import { buildPose } from "./pose/panel.js";
 import { describePosedPoint } from "./pose/panel_paint.js";
@@ -374,6 +374,7 @@ class Page {
       bones: () => shown() && nBones(store.state.pack) && flip("bones"),
       skeleton: () => shown() && hasSkeleton(store.state.pack) && store.set({ skeleton: !store.state.skeleton }),
       error: () => shown() && canCompare(store.state.pack) && flip("error"),
+      light: () => shown() && store.state.pack?.light && store.set(toggledLight(store.state)),
       compare: () => shown() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
       close: () => this.posing.putAway() || leaveLight(store) || store.set({ panel: "" }),

@@ -67,10 +67,12 @@ export function hdrColors({ width, height, pixels }, wide, high) {
 /** A panorama of light that was dropped or chosen. */
 
 
-const [WIDE, HIGH] = [128, 64]; // resolution in directions
+const [WIDE, HIGH] = [128, 64]; // resolution in directions, at most
 
 /** @param {File} file @returns {Promise<import("./light.js").Environment>} */
 export async function readLight(file) {
-  const colorAt = hdrColors(readHdr(await file.arrayBuffer()), WIDE, HIGH);
-  return environmentOf((x, y, z, across, down) => colorAt(Math.round(across * WIDE), Math.round(down * HIGH)), WIDE, HIGH);
+  const image = readHdr(await file.arrayBuffer());
+  const [wide, high] = [Math.min(WIDE, image.width), Math.min(HIGH, image.height)];
+  const colorAt = hdrColors(image, wide, high);
+  return environmentOf((x, y, z, across, down) => colorAt(Math.round(across * wide), Math.round(down * high)), wide, high);
 }

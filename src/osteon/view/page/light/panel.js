@@ -4,7 +4,7 @@ import { make, setText, show } from "../ui/dom.js";
 import { bytes, share, whole } from "../ui/numbers.js";
 import { curve } from "../ui/plots.js";
 import { environmentList, PICTURE } from "./environments.js";
-import { isRelit, mostRank, shownBy } from "./view.js";
+import { isRelit, mostRank, shownBy, TURNED_ON } from "./view.js";
 
 const WAYS = [
   ["live", "Live"],
@@ -23,7 +23,7 @@ const NOTES = {
  * @param {{chooseLight(file: File): Promise<void>}} act
  */
 export function buildLight(store, act) {
-  const choose = (values) => store.set({ relit: true, paint: "material", mode: "result", ...values });
+  const choose = (values) => store.set({ ...TURNED_ON, ...values });
   const on = toggle("Light with shadows", (value) => (value ? choose({}) : store.set({ relit: false })));
   const way = choice("Show", WAYS, (value) => choose({ relitBy: value }));
   const swipe = toggle("Reference on the left", (value) => choose({ relitSwipe: value }));

@@ -25,6 +25,12 @@ export const isSwiped = (state) => isRelit(state) && state.relitSwipe && shownBy
 export const isRelit = ({ pack, relit, paint, posing, eigenskin }) =>
   Boolean(relit && pack?.light && paint === "material" && !posing && !eigenskin);
 
+/** Values of the state that turn the light on, and off where it is on. @param {import("../ui/store.js").State} state */
+export const toggledLight = (state) => (isRelit(state) ? { relit: false } : TURNED_ON);
+
+/** What the light needs to be seen. @type {Partial<import("../ui/store.js").State>} */
+export const TURNED_ON = { relit: true, paint: "material", mode: "result" };
+
 /**
  * The view settings of the engine; null without light.
  * @param {import("../ui/store.js").State} state @returns {import("../engine/transfer/relight.js").Relight|null}
