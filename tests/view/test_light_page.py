@@ -19,7 +19,9 @@ from osteon.io import save_stored_light
 from osteon.pipeline.light import fit_light
 from osteon.view.export import export_view
 from osteon.view.server.collection import Collection, prepare_item
+from tests.posable import posable_model
 
+from .level_cases import made_levels
 from .page_person import Person, fox
 from .serving import served
 from .test_page_panels import CUT, SMALL, TARGETS, assert_layout, drawn
@@ -131,9 +133,8 @@ def test_a_key_turns_it_on_and_off(visitor: Person) -> None:
     assert visitor.page.evaluate(RELIGHT)["by"] == "live"
     panel = visitor.opens("Light")
     assert panel.get_by_role("switch", name="Light with shadows").is_checked()
-    visitor.page.evaluate(
-        "() => window.osteon.store.set({ paint: 'bones' })"
-    )  # colours that mean something stay as they are
+    # Colours that have a legend are not lit.
+    visitor.page.evaluate("() => window.osteon.store.set({ paint: 'bones' })")
     assert visitor.page.evaluate(RELIGHT) is None
     assert not panel.get_by_role("switch", name="Light with shadows").is_checked()
     visitor.page.keyboard.press("l")
@@ -324,4 +325,38 @@ def test_light_without_baked_colors_or_a_ground(chromium: Any, tmp_path: Path, l
         assert person.page.evaluate(CUT) == []
         assert person.page.evaluate(SMALL, f"#panel-light :is({TARGETS})") == []
         person.keeps_picture("light-bare")
+        person.leaves()
+
+
+def test_levels_are_lit_alone_and_in_a_crowd(chromium: Any, tmp_path: Path) -> None:
+    levels = made_levels(posable_model(), parts=(0.5, 0.2))
+    stored = levels.to_stored()
+    options = LightOptions(order=3, rank=3, directions=64, ground_points=16)
+    light = fit_light(levels.model, [load_environment("studio")], options=options, levels=stored)
+    path = tmp_path / "branch.npz"
+    save_stored_light(levels.model, light.stored(), path, levels=stored)
+    with served(tmp_path / "view", str(path)) as running:
+        person = Person(chromium, running.server.address, "small", reduced_motion="reduce")
+        person.sees_model()
+        panel = person.opens("Light")
+        turn_on(panel)
+        whole = picture(person)
+        for mesh in (1, 2):
+            person.page.evaluate("(mesh) => window.osteon.store.set({ levels: true, levelMesh: mesh })", mesh)
+            coarse = picture(person)
+            person.page.evaluate("() => window.osteon.store.set({ relitBy: 'unshadowed' })")
+            assert (picture(person) - coarse).max() > 25  # the coarser mesh has its shadows
+            person.page.evaluate("() => window.osteon.store.set({ relitBy: 'live' })")
+            assert np.abs(coarse - whole).mean() < 8
+        person.page.evaluate("() => window.osteon.store.set({ levels: false, crowd: true })")
+        person.page.evaluate("() => { window.osteon.engine.crowdMethod = 'levels'; }")
+        person.page.evaluate(
+            "() => { window.osteon.engine.crowdLevels = { auto: false, bones: 0.4, blends: 1.5, budget: 1 }; }"
+        )
+        person.waits_for("window.osteon.engine.instances.length > 1")
+        live = picture(person)
+        person.page.evaluate("() => window.osteon.store.set({ relitBy: 'unshadowed' })")
+        assert (picture(person) - live).max() > 15
+        person.page.evaluate("() => window.osteon.store.set({ relit: false })")
+        assert np.abs(picture(person) - live).max() > 15
         person.leaves()
