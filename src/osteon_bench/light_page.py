@@ -22,7 +22,7 @@ import numpy as np
 from osteon.apply.light.environment import rotated
 from osteon.apply.light.harmonics import cosine_transfer
 from osteon.apply.light.model_light import BakedColors, Environment, ModelLight
-from osteon.apply.light.shade import ground_colors, light_colors
+from osteon.apply.light.shade import LUMINANCE, ground_colors, light_colors
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.view.pack.model_pack import Evidence, write_pack
@@ -40,18 +40,34 @@ MEAN, Y00 = 0.74, 0.282095
 ROUNDS, TIMES = 6, 6
 
 
+def empty_ground(light: ModelLight, environment: Environment) -> Float64:
+    """(3,) the light of a plane without shadows."""
+    plane = cosine_transfer(np.eye(3)["xyz".index(light.up)], light.order)
+    return np.maximum(0, plane @ environment.coefficients[: len(plane)].astype(np.float64))
+
+
 def ground_parts(light: ModelLight, environment: Environment, moment: float, rank: int) -> Float64:
     """(g,3) the part of its light that each point of the ground receives."""
-    up = np.eye(3)["xyz".index(light.up)]
-    plane = cosine_transfer(up, light.order)
-    empty = np.maximum(1e-4, plane @ environment.coefficients[: len(plane)].astype(np.float64))
-    return np.asarray(np.minimum(1, ground_colors(light, environment, moment, rank) / empty))
+    colors = ground_colors(light, environment, moment, rank)
+    return np.asarray(np.minimum(1, colors / np.maximum(1e-4, empty_ground(light, environment))))
 
 
 def baked_colors(baked: BakedColors, moment: float, rank: int) -> Float64:
     """(n,3) baked colours of white points."""
     colors = baked.at(moment, rank)
     return np.asarray(np.broadcast_to(colors, (len(colors), 3)))
+
+
+def baked_ground_parts(light: ModelLight, moment: float, rank: int) -> Float64:
+    """(g,3) the part of its light that each point of the ground receives, in baked colours."""
+    baked, environment = light.baked, light.environments[0]
+    if baked is None or baked.ground is None:
+        return np.zeros((0, 3))
+    colors = np.tensordot(baked.weights_at(moment, rank), baked.ground.astype(np.float64), axes=1)
+    empty = empty_ground(light, environment)
+    if baked.ground.shape[2] == 1:
+        empty = np.repeat(empty @ LUMINANCE, 3)
+    return np.asarray(np.minimum(1, colors / empty))
 
 
 def exposure_of(environment: Environment) -> float:
@@ -125,18 +141,20 @@ def _differences(page: Any, model: SkinnedModel, light: ModelLight) -> dict[str,
     def compare(what: str, expected: Float64, changes: dict[str, Any], moment: float, *, ground: bool = False) -> None:
         settings = [page_settings(environment, **changes), moment, ground]
         shown = np.array(page.evaluate("(settings) => bench.read(...settings)", settings)).reshape(-1, 3)
-        steps = float(np.abs(shown[: len(expected)] - screen_colors(expected)).max())
+        steps = float(np.abs(shown[: len(expected)] - screen_colors(expected)).max(initial=0))
         found[what] = max(found.get(what, 0.0), steps)
 
     for rank in sorted({0, 1, light.transfer.rank // 2, light.transfer.rank}):
         for part, degrees in zip(PARTS, DEGREES, strict=True):
             moment, turned = part * last, rotated(environment, degrees, light.up)
-            changes = {"rank": rank, "turn": float(np.radians(degrees))}
+            changes: dict[str, Any] = {"rank": rank, "turn": float(np.radians(degrees))}
             colors = exposure * light_colors(model, light, turned, moment, rank=rank)
             compare("live", colors[model.mesh.normal_of_vertex], changes, moment)
             if light.ground is not None:
                 compare("ground", ground_parts(light, turned, moment, rank), changes, moment, ground=True)
             if light.baked is not None and 0 < rank <= len(light.baked.weights):
                 colors = exposure * baked_colors(light.baked, moment, rank)
-                compare("baked", colors[model.mesh.normal_of_vertex], {"rank": rank, "by": "baked"}, moment)
+                changes = {"rank": rank, "by": "baked"}
+                compare("baked", colors[model.mesh.normal_of_vertex], changes, moment)
+                compare("baked ground", baked_ground_parts(light, moment, rank), changes, moment, ground=True)
     return found

@@ -16,7 +16,14 @@ from osteon.apply.light.shade import light_colors
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import matrices_from_quaternions, unit_quaternions, unit_vectors
 from osteon.view.pack.model_pack import pack_model
-from osteon_bench.light_page import baked_colors, exposure_of, ground_parts, page_settings, screen_colors
+from osteon_bench.light_page import (
+    baked_colors,
+    baked_ground_parts,
+    exposure_of,
+    ground_parts,
+    page_settings,
+    screen_colors,
+)
 from tests.posable import posable_model
 
 from .engine_cases import models
@@ -183,6 +190,8 @@ def test_baked_colors(page: EnginePage, channels: int) -> None:
         colors = baked_colors(light.baked, 3.4, rank)
         settings = settings_of(random_sky(9), by="baked", rank=rank, power=0.5)  # the environment has no effect
         assert_same_colors(read(page, settings, moment(3.4)), 0.5 * exposure_of(own) * colors)
+        part = baked_ground_parts(light, 3.4, rank)
+        assert_same_colors(read(page, settings, moment(3.4), "ground"), part)
 
 
 def test_occlusion_is_the_open_part_of_the_surroundings(page: EnginePage) -> None:

@@ -308,6 +308,28 @@ def test_an_exported_page_lights_too(chromium: Any, file: Path, tmp_path: Path) 
     person.leaves()
 
 
+def test_ambient_occlusion_alone(chromium: Any, tmp_path: Path, lit: Any) -> None:
+    model, _ = lit
+    light = fit_light(model, options=LightOptions(occlusion=True, rank=3, directions=64, ground_points=16))
+    save_stored_light(model, light.stored(), tmp_path / "open.npz")
+    with served(tmp_path / "view", str(tmp_path / "open.npz")) as running:
+        person = Person(chromium, running.server.address, "small", reduced_motion="reduce")
+        person.sees_model()
+        panel = person.opens("Light")
+        turn_on(panel)
+        assert "Ambient occlusion" in panel.inner_text()
+        points = person.page.evaluate(MESH)
+        shaded = brightness(person, points)
+        panel.get_by_role("combobox", name="Environment").select_option(value="sunset")
+        assert np.abs(brightness(person, points) - shaded).max() > 15  # lit by the environment
+        panel.get_by_text("Reference", exact=True).click()
+        assert (brightness(person, points) - shaded).max() > 10
+        panel.get_by_text("Live", exact=True).click()
+        panel.get_by_role("switch", name="Occlusion").click()
+        assert np.ptp(brightness(person, points), axis=1).max() <= 2
+        person.leaves()
+
+
 def test_light_without_baked_colors_or_a_ground(chromium: Any, tmp_path: Path, lit: Any) -> None:
     model, light = lit
     path = tmp_path / "bare.npz"

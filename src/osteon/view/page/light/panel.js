@@ -15,6 +15,7 @@ const NOTES = {
   live: "Live: light in spherical harmonics times the transfer of every vertex, in the vertex shader. The environment can change and rotate.",
   baked: "Baked: colours that were computed for the first environment of the file, and cannot be relit.",
   unshadowed: "Reference: the same environment on the same normals, without shadows.",
+  shaded: "Live: the environment on the normals, times the ambient occlusion of every vertex. The environment can change and rotate.",
   occlusion: "The part of its surroundings that each vertex sees, weighted by the cosine to its normal.",
 };
 
@@ -53,7 +54,7 @@ export function buildLight(store, act) {
     make("div", { class: "pair" }, ground.element, occlusion.element),
     ...[note, graph, sizes],
   );
-  const empty = make("div", {}, emptyState(...EMPTY));
+  const empty = make("div");
   let drawn = "";
 
   const describe = () => {
@@ -67,7 +68,7 @@ export function buildLight(store, act) {
     way.inputOf("baked").disabled = !light.baked;
     swipe.sync(state.relitSwipe);
     swipe.input.disabled = by === "unshadowed" || state.crowd;
-    setText(note, NOTES[grey ? "occlusion" : by]);
+    setText(note, NOTES[grey ? "occlusion" : by === "live" && light.transfer.order === 1 ? "shaded" : by]);
     environment.input.disabled = pick.disabled = turn.input.disabled = by === "baked" || grey;
     turn.sync(state.lightTurn);
     exposure.sync(state.relitExposure);
@@ -86,7 +87,10 @@ export function buildLight(store, act) {
   };
   const list = () => {
     const { pack, relitEnvironment, lightName } = store.state;
-    environment.sync(environmentList(pack, lightName), relitEnvironment);
+    const listed = environmentList(pack, lightName);
+    // An address may name a panorama, which a reloaded page does not have.
+    if (pack?.light && !listed.some(([key]) => key === relitEnvironment)) return store.set({ relitEnvironment: listed[0][0] });
+    environment.sync(listed, relitEnvironment);
   };
 
   store.watch(["pack"], () => {
@@ -94,9 +98,8 @@ export function buildLight(store, act) {
     const light = pack?.light;
     for (const element of [body, on.element]) show(element, Boolean(light));
     show(empty, !light);
-    if (!pack || !light) return;
-    const [[first]] = environmentList(pack, store.state.lightName);
-    store.set({ relitEnvironment: first, relitRank: light.transfer.columns });
+    if (!pack || !light) return empty.replaceChildren(emptyState(...(pack?.kind === "sequence" ? SEQUENCE : EMPTY)));
+    store.set({ relitRank: light.transfer.columns });
     show(ground.element, light.ground !== null);
     setText(sizes, sizeOf(pack));
   });
@@ -112,6 +115,8 @@ const EMPTY = [
   ["osteon light FILE studio -o OUT.glb"],
   ": shadows of the character on itself and on the ground, which follow its motion and are relit here.",
 ];
+
+const SEQUENCE = ["A sequence has no bones that precomputed light could follow. Skin it in the Fit panel, save the result, and light that."];
 
 /** Relative errors by rank. @returns {[number, number][]} */
 function errorsOf({ errors, baked }, by) {
