@@ -83,7 +83,7 @@ def screen_colors(linear: Float64) -> Float64:
 
 def page_settings(environment: Environment, **changes: Any) -> dict[str, Any]:
     """Settings of the page."""
-    how = {"by": "live", "swipe": False, "rank": 0, "occlusion": False, "ground": True, "turn": 0.0, "power": 1.0}
+    how = {"by": "live", "left": None, "rank": 0, "occlusion": False, "ground": True, "turn": 0.0, "power": 1.0}
     return {**how, "environment": environment.coefficients.T.tolist(), **changes}
 
 

@@ -41,7 +41,7 @@ MESH = """() => {
 #: The state of a panel that was just opened.
 FRESH = """() => {
   const { store } = window.osteon;
-  store.set({ relit: false, relitBy: "live", relitSwipe: false, relitExposure: 0, relitGround: true });
+  store.set({ relit: false, relitBy: "live", relitLeft: "", relitExposure: 0, relitGround: true });
   store.set({ relitOcclusion: false, relitRank: store.state.pack.light.transfer.columns, lightTurn: 0 });
   store.set({ relitEnvironment: "file 0", lightName: "" });
   window.osteon.engine.setFrame(3);
@@ -104,6 +104,10 @@ def turn_on(panel: Any) -> None:
     panel.get_by_role("switch", name="Light with shadows").click()
 
 
+def shows(panel: Any, way: str) -> None:
+    panel.get_by_role("group", name="Show").get_by_text(way, exact=True).click()
+
+
 def brightness(person: Person, points: list[list[int]]) -> np.ndarray:
     """(n,3) colours of the canvas at some points."""
     shown = picture(person)
@@ -149,16 +153,17 @@ def test_shadows_only_darken_and_the_swipe_compares(visitor: Person) -> None:
     points = visitor.page.evaluate(MESH)
     assert len(points) > 40
     live = brightness(visitor, points)
-    panel.get_by_text("Reference", exact=True).click()
+    shows(panel, "Reference")
     reference = brightness(visitor, points)
     assert live.mean() < reference.mean() - 2
     whole = picture(visitor)
-    panel.get_by_text("Live", exact=True).click()
+    shows(panel, "Live")
     shaded = picture(visitor)
     assert (whole - shaded).max() > 25  # the shadow, on the mesh and on the ground
-    panel.get_by_role("switch", name="Reference on the left").click()
-    handle = visitor.page.get_by_role("slider", name="Border between without shadows and with shadows")
-    assert visitor.page.locator(".side-name:visible").all_inner_texts() == ["without shadows", "with shadows"]
+    left = panel.get_by_role("group", name="On the left")
+    left.get_by_text("Reference", exact=True).click()
+    handle = visitor.page.get_by_role("slider", name="Border between without shadows and live")
+    assert visitor.page.locator(".side-name:visible").all_inner_texts() == ["without shadows", "live"]
     both = picture(visitor)
     middle = both.shape[1] // 2
     assert np.abs(both[:, : middle - 30] - whole[:, : middle - 30]).max() <= 2
@@ -230,13 +235,21 @@ def test_baked_colors_and_occlusion(visitor: Person) -> None:
     panel = visitor.opens("Light")
     turn_on(panel)
     live = picture(visitor)
-    panel.get_by_text("Baked", exact=True).click()
+    shows(panel, "Baked")
     baked = picture(visitor)
     assert np.abs(baked - live).mean() < 4  # of the same environment
     assert panel.get_by_role("combobox", name="Environment").is_disabled()
     visitor.page.evaluate("() => window.osteon.store.set({ lightTurn: 120 })")
     assert np.abs(picture(visitor) - baked).max() <= 2  # cannot be relit
-    panel.get_by_text("Live", exact=True).click()
+    left = panel.get_by_role("group", name="On the left")
+    left.get_by_text("Live", exact=True).click()
+    assert visitor.page.locator(".side-name:visible").all_inner_texts() == ["live", "baked"]
+    visitor.page.evaluate("() => window.osteon.store.set({ lightTurn: 0 })")
+    both, middle = picture(visitor), live.shape[1] // 2
+    assert np.abs(both[:, : middle - 30] - live[:, : middle - 30]).max() <= 2
+    assert np.abs(both[:, middle + 30 :] - baked[:, middle + 30 :]).max() <= 2
+    shows(panel, "Live")  # the same on both sides is no comparison
+    assert visitor.page.evaluate(RELIGHT)["left"] is None
     panel.get_by_role("switch", name="Occlusion").click()
     points = visitor.page.evaluate(MESH)
     grey = brightness(visitor, points)
@@ -270,11 +283,11 @@ def test_a_crowd_has_shadows_at_its_own_times(visitor: Person) -> None:
     visitor.page.locator("#panel-crowd").get_by_role("switch", name="Show a crowd").click()
     visitor.waits_for("window.osteon.engine.instances.length === 6")
     live = picture(visitor)
-    visitor.opens("Light").get_by_text("Reference", exact=True).click()
+    shows(visitor.opens("Light"), "Reference")
     reference = picture(visitor)
     assert (reference - live).max() > 25
     assert (np.abs(reference - live).max(axis=2) > 8).mean() > 0.005
-    visitor.page.locator("#panel-light").get_by_text("Live", exact=True).click()
+    shows(visitor.page.locator("#panel-light"), "Live")
     visitor.page.evaluate("() => { window.osteon.engine.setTime(0.05); }")
     assert np.abs(picture(visitor) - live).max() > 15
     visitor.keeps_picture("light-crowd")
@@ -322,9 +335,9 @@ def test_ambient_occlusion_alone(chromium: Any, tmp_path: Path, lit: Any) -> Non
         shaded = brightness(person, points)
         panel.get_by_role("combobox", name="Environment").select_option(value="sunset")
         assert np.abs(brightness(person, points) - shaded).max() > 15  # lit by the environment
-        panel.get_by_text("Reference", exact=True).click()
+        shows(panel, "Reference")
         assert (brightness(person, points) - shaded).max() > 10
-        panel.get_by_text("Live", exact=True).click()
+        shows(panel, "Live")
         panel.get_by_role("switch", name="Occlusion").click()
         assert np.ptp(brightness(person, points), axis=1).max() <= 2
         person.leaves()
@@ -340,7 +353,7 @@ def test_light_without_baked_colors_or_a_ground(chromium: Any, tmp_path: Path, l
         person.sees_model()
         panel = person.opens("Light")
         turn_on(panel)
-        assert panel.get_by_role("radio", name="Baked").is_disabled()
+        assert panel.get_by_role("radio", name="Baked").first.is_disabled()
         assert panel.get_by_role("switch", name="Ground").count() == 0
         drawn(person)
         assert_layout(person)

@@ -46,7 +46,7 @@ import { buildView, VIEWS } from "./ui/view_panel.js";
 /** The part of the state that the engine draws from. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
 const LIGHT_VIEW = ["light", "lightTurn", "lightPower"];
-const RELIT_VIEW = ["relit", "relitBy", "relitSwipe", "relitEnvironment", "relitRank", "relitExposure", "relitGround", "relitOcclusion"];
+const RELIT_VIEW = ["relit", "relitBy", "relitLeft", "relitEnvironment", "relitRank", "relitExposure", "relitGround", "relitOcclusion"];
 const LEVEL_VIEW = ["levels", "levelBones", "levelBlends", "levelMesh"];
 const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
 const EIGENSKIN_VIEW = ["eigenskin", "eigenskinView", "eigenskinPaint", "eigenskinStyle", "eigenskinTarget", "eigenskinMax"];

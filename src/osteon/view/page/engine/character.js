@@ -13,7 +13,7 @@ import { BYTE4, makeTiles } from "./tiles.js";
 
 /**
  * @typedef {"result"|"source"|"plain"|"ghost"|"reference"} Role  What a surface shows: the posed model, its source, the
- *   model without displacements, the source over the result, or the model without precomputed shadows.
+ *   model without displacements, the source over the result, or the model lit in another way.
  * @typedef {import("./pack.js").Pack} Pack
  * @typedef {import("./pose.js").Moment} Moment
  * @typedef {ArrayLike<number>|null} Vertices  Numbers of vertices; null for all.

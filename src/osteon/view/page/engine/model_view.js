@@ -72,7 +72,7 @@ export class ModelView {
   /** Without a source only the result can be shown, and of a sequence only the source. */
   modeOf(view) {
     const relight = this.relightOf(view);
-    if (relight) return relight.swipe ? "swipe" : "result";
+    if (relight) return relight.left ? "swipe" : "result";
     const { roles } = this.character;
     return roles.length > 1 || this.beside ? view.mode : roles[0];
   }
@@ -249,12 +249,12 @@ export class ModelView {
     this.dress(mesh, character, surface, paint, flat);
   }
 
-  /** The model in the same light without its shadows. */
+  /** The model in the same light, computed in the other way. */
   dressReference(view) {
     const { character, source } = this;
     const relight = /** @type {import("./transfer/relight.js").Relight} */ (this.relightOf(view));
     const surface = character.surface("result", { flat: view.wireframe, layer: "reference", relit: true });
-    setRelight(surface, character, relight, "unshadowed");
+    setRelight(surface, character, relight, relight.left ?? "unshadowed");
     source.renderOrder = 0;
     this.dress(source, character, surface, "material", view.wireframe);
   }
@@ -267,11 +267,11 @@ export class ModelView {
     this.ground.mesh.visible = shown && !lit;
     this.disc.mesh.visible = shown && lit;
     if (!this.grid) return;
-    const shadowed = relight?.by !== "unshadowed" && !roles.includes("reference");
-    this.grid.mesh.visible = shown && lit && shadowed;
+    const by = roles.includes("reference") ? relight?.left : relight?.by;
+    this.grid.mesh.visible = shown && lit && by !== "unshadowed";
     if (!relight || !lit) return;
     this.disc.light(view.theme, this.grid.light);
-    this.grid.set(relight);
+    this.grid.set({ ...relight, by: by ?? relight.by });
   }
 
   dressSource(view) {

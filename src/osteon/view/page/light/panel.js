@@ -4,7 +4,7 @@ import { make, setText, show } from "../ui/dom.js";
 import { bytes, share, whole } from "../ui/numbers.js";
 import { curve } from "../ui/plots.js";
 import { environmentList, PICTURE } from "./environments.js";
-import { isRelit, mostRank, shownBy, TURNED_ON } from "./view.js";
+import { isRelit, mostRank, shownBy, shownLeft, TURNED_ON } from "./view.js";
 
 const WAYS = [
   ["live", "Live"],
@@ -27,7 +27,7 @@ export function buildLight(store, act) {
   const choose = (values) => store.set({ ...TURNED_ON, ...values });
   const on = toggle("Light with shadows", (value) => (value ? choose({}) : store.set({ relit: false })));
   const way = choice("Show", WAYS, (value) => choose({ relitBy: value }));
-  const swipe = toggle("Reference on the left", (value) => choose({ relitSwipe: value }));
+  const left = choice("On the left", [["", "Nothing"], ...WAYS], (value) => choose({ relitLeft: value }));
   const files = make("input", { type: "file", accept: ".hdr", hidden: true, "aria-label": "Panorama of light" });
   files.addEventListener("change", () => {
     if (files.files.length) act.chooseLight(files.files[0]);
@@ -49,7 +49,7 @@ export function buildLight(store, act) {
     "div",
     {},
     way.element,
-    swipe.element,
+    left.element,
     ...[environment.element, files, turn.element, exposure.element, rank.element],
     make("div", { class: "pair" }, ground.element, occlusion.element),
     ...[note, graph, sizes],
@@ -66,8 +66,8 @@ export function buildLight(store, act) {
     on.sync(isRelit(state));
     way.sync(by);
     way.inputOf("baked").disabled = !light.baked;
-    swipe.sync(state.relitSwipe);
-    swipe.input.disabled = by === "unshadowed" || state.crowd;
+    left.sync(shownLeft(state) ?? "");
+    for (const input of left.inputs) input.disabled = state.crowd || input.value === by || (input.value === "baked" && !light.baked);
     setText(note, NOTES[grey ? "occlusion" : by === "live" && light.transfer.order === 1 ? "shaded" : by]);
     environment.input.disabled = pick.disabled = turn.input.disabled = by === "baked" || grey;
     turn.sync(state.lightTurn);
@@ -106,7 +106,7 @@ export function buildLight(store, act) {
   store.watch(["pack", "relitEnvironment", "lightName"], list);
   // A comparison with the source shows both in the light of the page.
   store.watch(["mode"], () => store.state.mode !== "result" && store.set({ relit: false }));
-  store.watch(["pack", "panel", "crowd", "paint", "lightTurn", "relit", "relitBy", "relitSwipe", "relitRank", "relitExposure", "relitGround", "relitOcclusion"], describe);
+  store.watch(["pack", "panel", "crowd", "paint", "lightTurn", "relit", "relitBy", "relitLeft", "relitRank", "relitExposure", "relitGround", "relitOcclusion"], describe);
   return { name: "light", title: "Light", element: make("div", {}, empty, body), actions: make("div", {}, on.element) };
 }
 

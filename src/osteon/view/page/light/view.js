@@ -18,8 +18,18 @@ export function mostRank(state) {
   return (shownBy(state) === "baked" ? light?.baked?.columns : light?.transfer.columns) ?? 0;
 }
 
-/** Whether two views are shown, without and with shadows. @param {import("../ui/store.js").State} state */
-export const isSwiped = (state) => isRelit(state) && state.relitSwipe && shownBy(state) !== "unshadowed" && !state.crowd;
+/**
+ * What is shown on the left of a divider; null without one.
+ * @param {import("../ui/store.js").State} state @returns {import("../engine/transfer/relight.js").Relight["by"]|null}
+ */
+export function shownLeft(state) {
+  const { relitLeft: left, crowd, pack } = state;
+  if (!isRelit(state) || crowd || !left || left === shownBy(state)) return null;
+  return left === "baked" && !pack?.light?.baked ? null : left;
+}
+
+/** Names of the ways over the mesh. */
+export const WAY_NAMES = { live: "live", baked: "baked", unshadowed: "without shadows" };
 
 /** Whether the light of a model is shown. @param {import("../ui/store.js").State} state */
 export const isRelit = ({ pack, relit, paint, posing, eigenskin }) =>
@@ -40,7 +50,7 @@ export function relightOf(state) {
   const { pack, relitEnvironment, relitRank, relitOcclusion, relitGround, relitExposure, lightTurn } = state;
   return {
     by: shownBy(state),
-    swipe: isSwiped(state),
+    left: shownLeft(state),
     rank: Math.min(relitRank, mostRank(state)),
     occlusion: relitOcclusion && shownBy(state) === "live",
     ground: relitGround,

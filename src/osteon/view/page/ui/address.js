@@ -21,7 +21,7 @@ const FIELDS = {
   lightPower: number(),
   relit: flag(),
   relitBy: text(),
-  relitSwipe: flag(),
+  relitLeft: text(),
   relitEnvironment: text(),
   relitRank: number(),
   relitExposure: number(),
@@ -36,6 +36,7 @@ const WORDS = {
   paint: ["material", "bones", "weights", "error", "clusters"],
   light: ["room", "camera"],
   relitBy: ["live", "baked", "unshadowed"],
+  relitLeft: ["", "live", "baked", "unshadowed"],
 };
 
 function text() {

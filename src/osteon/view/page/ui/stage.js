@@ -4,14 +4,14 @@ import { methodWord } from "../pose/methods.js";
 import { namesOf } from "./bones.js";
 import { make, setText, show } from "./dom.js";
 import { number, share } from "./numbers.js";
-import { isRelit, isSwiped } from "../light/view.js";
+import { isRelit, shownBy, shownLeft, WAY_NAMES } from "../light/view.js";
 import { sideNames } from "./pack_cache.js";
 import { Tip } from "./tip.js";
 
 const JOINT_REACH = 16; // pixels within which a click selects a joint
 
 /** What the names of two views follow from. */
-const SIDES = ["model", "against", "posing", "poseMethods", "relit", "relitBy", "relitSwipe", "paint"];
+const SIDES = ["model", "against", "posing", "poseMethods", "relit", "relitBy", "relitLeft", "paint"];
 
 /** @typedef {import("./tip.js").Picked} Picked */
 
@@ -56,7 +56,7 @@ export function buildStage(stage, canvas, store, engine, act) {
     const { pack, swipe, posing, poseView, eigenskin } = store.state;
     const crowd = store.state.crowd || eigenskin; // has other names, or none
     const [first, second] = sidesOf(store.state);
-    const mode = posing ? poseView : isRelit(store.state) ? (isSwiped(store.state) ? "swipe" : "result") : store.state.mode;
+    const mode = posing ? poseView : isRelit(store.state) ? (shownLeft(store.state) ? "swipe" : "result") : store.state.mode;
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");
     const alone = Boolean((pack?.hasSource && !pack.still) || posing) && !crowd && !two;
     const names = { overlay: `${first} over ${second}`, source: first, result: second };
@@ -95,7 +95,8 @@ function makeDividers(engine) {
 /** Names of the left and the right of two views. */
 function sidesOf(state) {
   const [first, second = ""] = state.poseMethods;
-  if (isSwiped(state)) return ["without shadows", "with shadows"];
+  const left = shownLeft(state);
+  if (left) return [WAY_NAMES[left], WAY_NAMES[shownBy(state)]];
   return state.posing ? [methodWord(second), methodWord(first)] : sideNames(state);
 }
 

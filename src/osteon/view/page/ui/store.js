@@ -26,7 +26,7 @@
  * @property {string} lightName file of the panorama; "" for none
  * @property {boolean} relit whether precomputed light is shown, given by the next seven and lightTurn
  * @property {"live" | "baked" | "unshadowed"} relitBy
- * @property {boolean} relitSwipe without shadows on the left
+ * @property {"" | "live" | "baked" | "unshadowed"} relitLeft on the left of a divider; "" for none
  * @property {string} relitEnvironment see light/environments.js
  * @property {number} relitRank
  * @property {number} relitExposure in stops
@@ -123,7 +123,7 @@ export function firstState() {
     lightName: "",
     relit: false,
     relitBy: "live",
-    relitSwipe: false,
+    relitLeft: "",
     relitEnvironment: "",
     relitRank: 0,
     relitExposure: 0,

@@ -37,7 +37,7 @@ import { bandsChunk, FRAME, texelsOf, transferChunk } from "./transfer_shader.js
 /**
  * How precomputed light is shown.
  * @typedef {object} Relight
- * @property {"live"|"baked"|"unshadowed"} by @property {boolean} swipe  Beside it on the left, without shadows.
+ * @property {"live"|"baked"|"unshadowed"} by @property {Relight["by"]|null} left  Shown beside it, on the left of a divider.
  * @property {number} rank  Columns of the transfer, or of the baked colours.
  * @property {boolean} occlusion  The part of the surroundings that is open, in grey, in place of the environment.
  * @property {boolean} ground @property {import("../light.js").Environment} environment
