@@ -69,7 +69,7 @@ def _make_ready() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Caches:
-    """What queries compute on demand, shared by all poses; every pose has its own number."""
+    """Values that queries compute on demand, shared by all poses; every pose has its own number."""
 
     arrays: Arrays
 

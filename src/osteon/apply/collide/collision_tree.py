@@ -188,7 +188,7 @@ def _rings(places: Float32, triangles: Int32) -> Arrays:
 
 
 def _model_arrays(model: SkinnedModel, vertices: Int32) -> Arrays:
-    """What the kernels read of the model, in the order of the tree."""
+    """Arrays of the model for the kernels, in the order of the tree."""
     skin, deformer = model.skin, model.deformer
     used = _used_slots(model)
     bases = [moving_columns(one.basis) for one in model.character.displacements]

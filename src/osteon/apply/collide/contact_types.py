@@ -1,4 +1,4 @@
-"""What queries return: one hit or contact as a named tuple, many as arrays."""
+"""Results of queries: one hit or contact as a named tuple, many as arrays."""
 
 from __future__ import annotations
 
