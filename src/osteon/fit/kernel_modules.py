@@ -75,8 +75,10 @@ LOD_KERNELS = (
 COLLIDE_KERNELS = (
     "osteon.apply.collide.cast_rays",
     "osteon.apply.collide.leaf_vertices",
+    "osteon.apply.collide.least_ellipsoid",
     "osteon.apply.collide.nearest_triangle",
     "osteon.apply.collide.surface_area_tree",
+    "osteon.apply.collide.triangle_pairs",
     "osteon.deform.pose",
 )
 ALL_KERNELS = tuple(

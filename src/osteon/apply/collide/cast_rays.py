@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf
-from osteon.apply.collide.node_boxes import reach_children
+from osteon.apply.collide.node_boxes import begin, reach_children, work_of
 from osteon.apply.collide.tree_table import COUNT, ENTRY, FIRST, REGION, SECOND, WIDTH, Floats, Tree, f8_at, open_tree
 from osteon.apply.collide.triangle_tests import ray_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
@@ -66,6 +66,7 @@ def cast(
 
     For ALL_HITS, hits (room,2) receives distances and triangles, as many as there is room for.
     """
+    begin(tree)
     best, found, n_hits, nodes, leaves = longest, -1, 0, 1, 0
     region, here = 0, o
     inverse = (_inverse(d[0]), _inverse(d[1]), _inverse(d[2]))
@@ -179,11 +180,12 @@ def many_rays(
 ) -> int:
     """Rays from `start` on: triangles (n,), answers (n,7) distance, point and normal.
 
-    Returns where it stopped because more than `budget` bounds were computed.
+    Returns where it stopped because computing boxes had cost more than `budget`.
     """
-    tree = open_tree(table, frames[0])
+    tree = open_tree(table, frames[start])
+    before = work_of(tree)
     for n in range(start, frames.size):
-        if n and frames[n] != frames[n - 1]:
+        if n > start and frames[n] != frames[n - 1]:
             tree = open_tree(table, frames[n])
         d, length = unit((directions[n, 0], directions[n, 1], directions[n, 2]))
         o = (origins[n, 0], origins[n, 1], origins[n, 2])
@@ -191,7 +193,7 @@ def many_rays(
         triangles[n], answers[n, 0] = k, t
         answers[n, 1], answers[n, 2], answers[n, 3] = px, py, pz
         answers[n, 4], answers[n, 5], answers[n, 6] = nx, ny, nz
-        if tree.counts[1] + 8 * tree.counts[2] > budget:
+        if work_of(tree) - before > budget:
             return n + 1
     return frames.size
 

@@ -17,7 +17,7 @@ A collider keeps caches that its queries share, so calls run one at a time: kern
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from osteon.apply.collide.cast_rays import ANY_HIT, FIRST_HIT, all_hits, many_rays, one_ray
 from osteon.apply.collide.collision_tree import CollisionTree, build_collision_tree, moving_columns
-from osteon.apply.collide.contact_types import Contact, Contacts, Hit, SurfacePoint, Vector
-from osteon.apply.collide.leaf_vertices import PAD, fit_frames, triangle_corners
+from osteon.apply.collide.contact_types import Contact, Contacts, Hit, SurfaceContacts, SurfacePoint, Vector
+from osteon.apply.collide.leaf_vertices import PAD, fit_frames, refit, triangle_corners
 from osteon.apply.collide.nearest_triangle import (
     AXES,
     BOX,
@@ -41,7 +41,20 @@ from osteon.apply.collide.nearest_triangle import (
     one_plane,
     one_point,
 )
-from osteon.apply.collide.tree_table import COUNTS, READ, STACK, STORED, write_table
+from osteon.apply.collide.pose_bounds import bound_records
+from osteon.apply.collide.tree_table import (
+    BLENDED,
+    BOUNDS_BY,
+    COUNTS,
+    LAZY,
+    N_POINTERS,
+    READ,
+    STACK,
+    STORED,
+    retarget,
+    write_table,
+)
+from osteon.apply.collide.triangle_pairs import meet, meet_itself
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
 from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked
 from osteon.core.character import Arrays, StoredDisplacement
@@ -53,6 +66,8 @@ from osteon.deform.pose import pose_frames, pose_points
 SCRATCH = 8192
 #: A batch in frames never stops; the number of a triangle for a query whose numbers are not finite.
 NO_BUDGET, BAD = 1 << 62, -2
+#: In a new pose: so many queries are worth refitting at once; bounds that may be computed before, per vertex.
+MANY, WASTE = 32, 0.03
 #: Entry points of compiled kernels by name, once a collider exists. A call of one costs 0.15 us; a check of the types
 #: of its arguments would add 0.1.
 _CALL: dict[str, Any] = {}
@@ -90,7 +105,21 @@ class _Caches:
 class Collider:
     """The surface of a model, with a tree whose bounds follow the bones."""
 
-    __slots__ = ("_arrays", "_caches", "_pad", "_poses", "_serial", "_table", "model", "tree")
+    __slots__ = (
+        "_arrays",
+        "_caches",
+        "_lazy",
+        "_lazy_template",
+        "_pad",
+        "_poses",
+        "_refit_template",
+        "_serial",
+        "_table",
+        "_twin_caches",
+        "_twin_lazy",
+        "model",
+        "tree",
+    )
 
     def __init__(self, model: SkinnedModel, tree: CollisionTree) -> None:
         """Use `Collider.of(model)`."""
@@ -98,8 +127,12 @@ class Collider:
         self.model, self.tree = model, tree
         self._caches = _Caches.of(tree)
         self._serial = 0
+        self._lazy: Arrays | None = None
+        self._twin_caches: _Caches | None = None
+        self._twin_lazy: Arrays = {}
+        self._lazy_template = self._refit_template = np.empty(0, np.int64)
         self._pad = PAD * _size(model)
-        self._caches.arrays["scratch"][0] = self._pad
+        self._caches.arrays["scratch"][0] = self._pad  # kernels read it there
         self._arrays = self._stored_arrays()
         self._table = self._write(self._arrays, self.model.n_frames, local=1)
         self._poses: dict[int, ColliderPose] = {}
@@ -139,15 +172,16 @@ class Collider:
         return np.ascontiguousarray(np.concatenate(columns, axis=1))
 
     def _write(self, arrays: Arrays, n_poses: int, *, local: int, bounds_by: int = STORED) -> Int64:
-        """The table of arrays whose first axis is poses, which get numbers of their own."""
+        """The table of arrays whose first axis is poses, which get numbers of their own; 0: they have no such axis."""
         tree = self.tree
         serial, self._serial = self._serial + 1, self._serial + n_poses
         counts = dict.fromkeys(COUNTS, 0)
         counts |= {"serial": serial, "n_nodes": tree.n_nodes, "n_triangles": tree.n_triangles}
         counts |= {"n_vertices": tree.n_vertices, "n_slots": tree.arrays["bones"].shape[1], "rank": tree.rank}
         counts |= {"n_offsets": tree.arrays["offsets"].shape[1], "local": local, "bounds_by": bounds_by}
-        counts["vertices_by"] = tree.vertices_by
-        return write_table({**tree.arrays, **self._caches.arrays, **arrays}, set(arrays), counts)
+        counts |= {"vertices_by": tree.vertices_by, "n_eager": len(arrays.get("eager", ()))}
+        counts["n_regions"] = len(tree.regions.bones)
+        return write_table({**tree.arrays, **self._caches.arrays, **arrays}, set(arrays) if n_poses else set(), counts)
 
     @property
     def n_frames(self) -> int:
@@ -185,25 +219,57 @@ class Collider:
 
     def _posed(self, pose: FloatArray, coefficients: ArrayLike | None) -> ColliderPose:
         model = self.model
-        transforms = checked("transforms", pose, (model.n_bones, 3, 4), np.float64)
-        animation = Animation(
-            BoneTrack(transforms[None].astype(np.float32), bone_type_of(transforms[None]), model.track.names),
-            coefficients=self._stored_row(coefficients),
-        )
-        arrays = {
-            "transforms": np.ascontiguousarray(transforms.reshape(1, -1, 12)),
-            "coefficients": self._coefficients(animation, animation.coefficients),
-            "frames": np.eye(3, 4).reshape(1, 1, 12),
-            "boxes": np.empty((1, self.tree.n_nodes, 6), np.float32),
-        }
-        if self.tree.vertices_by == READ:
-            basis = self.tree.arrays["basis"].swapaxes(0, 1)
-            rest = self.tree.arrays["rest"] + np.einsum("r,rvi->vi", arrays["coefficients"][0], basis)
-            deformer = model.deformer.take(self.tree.vertices)
-            arrays["stored"] = pose_points(deformer, rest.astype(np.float64)[None], transforms[None])
-        table = self._write(arrays, 1, local=0)
-        fit_frames(table, 0, 1, self._pad)
-        return ColliderPose(self, table, 0, arrays)
+        transforms = np.array(pose, np.float64, order="C")
+        if transforms.shape != (model.n_bones, 3, 4) or not math.isfinite(transforms.sum()):
+            checked("transforms", transforms, (model.n_bones, 3, 4), np.float64)
+        arrays: Arrays = {"transforms": transforms.reshape(1, -1, 12)}
+        if self.tree.rank or coefficients is not None:
+            given = self._stored_row(coefficients)
+            track = BoneTrack(transforms[None].astype(np.float32), bone_type_of(transforms[None]), model.track.names)
+            arrays["coefficients"] = self._coefficients(Animation(track, coefficients=given), given)
+        if self.tree.vertices_by == BLENDED:
+            return ColliderPose(self, self._lazy_table(arrays), 0, arrays)
+        basis = self.tree.arrays["basis"].swapaxes(0, 1)
+        rest = self.tree.arrays["rest"].astype(np.float64)[None]
+        if self.tree.rank:
+            rest = rest + np.einsum("fr,rvi->fvi", arrays["coefficients"], basis)
+        arrays["stored"] = pose_points(model.deformer.take(self.tree.vertices), rest, transforms[None])
+        return ColliderPose(self, self._refit_table(arrays), 0, arrays)
+
+    def _lazy_table(self, arrays: Arrays) -> Int64:
+        """The table of a new pose whose boxes are bounds, computed on demand."""
+        if self._lazy is None:
+            self._lazy = bound_records(self.tree)
+            self._lazy_template = self._write(self._lazy, 0, local=1, bounds_by=LAZY)
+        return retarget(self._lazy_template, arrays, self._new_serial())
+
+    def _refit_table(self, arrays: Arrays) -> Int64:
+        """The table of a new pose with all vertices skinned and all boxes fitted to them; `arrays` gets the boxes."""
+        arrays["boxes"] = np.empty((self.tree.n_nodes, 6), np.float32)
+        arrays["frames"] = np.eye(3, 4).reshape(1, 12)
+        if not len(self._refit_template):
+            self._refit_template = self._write({}, 0, local=0)
+        table = retarget(self._refit_template, arrays, self._new_serial())
+        refit(table, self._pad)
+        return table
+
+    def _twin(self, table: Int64) -> Int64:
+        """The table with caches of its own, for a query between two poses of this collider."""
+        if self._twin_caches is None:
+            self._twin_caches = _Caches.of(self.tree)
+            self._twin_caches.arrays["scratch"][0] = self._pad
+        arrays = dict(self._twin_caches.arrays)
+        if table[BOUNDS_BY] == LAZY:
+            assert self._lazy is not None
+            own = {name: self._lazy[name].copy() for name in ("boxes", "palette", "frames")}
+            self._twin_lazy = own
+            arrays["box_stamps"][:] = 0
+            arrays |= own
+        return retarget(table, arrays, int(table[2 * N_POINTERS]))
+
+    def _new_serial(self) -> int:
+        self._serial += 1
+        return self._serial
 
     def _stored_row(self, coefficients: ArrayLike | None) -> Float32 | None:
         """(1,r) the coefficients of the corrections in a new pose."""
@@ -373,16 +439,82 @@ class ColliderPose:
 
     def rays(self, origins: ArrayLike, directions: ArrayLike, longest: float = math.inf) -> Contacts:
         """The first hit of every ray (n,3)."""
-        rows = vectors("origins", origins)
-        return _cast_many(self._table, self._rows(len(rows)), rows, directions, longest)
+        o, d = vectors("origins", origins), vectors("directions", directions)
+        return self._in_batch(len(o), lambda table, frames, part: _cast_many(table, frames, o, d, longest, part))
 
     def closest_points(self, points: ArrayLike, within: float = math.inf) -> Contacts:
         """The closest point to every point (n,3); distances are negative inside a closed surface."""
         rows = sphere_rows(points, 0.0)
-        return _near_many(self._table, self._rows(len(rows)), POINT, rows, within)
+        return self._in_batch(
+            len(rows), lambda table, frames, part: _near_many(table, frames, POINT, rows, within, part)
+        )
 
-    def _rows(self, n: int) -> Int64:
-        return np.full(n, self._frame, np.int64)
+    def _in_batch(self, n: int, run: Callable[..., Contacts]) -> Contacts:
+        """Run n queries. Where bounds cost more than a part of refitting, or will, the pose is refitted."""
+        frames = np.full(n, self._frame, np.int64)
+        if self._is_lazy and n > MANY:
+            self.refit()
+        if not self._is_lazy:
+            return run(self._table, frames, None)
+        tree, progress = self.collider.tree, [0]
+        budget = int(WASTE * (tree.n_vertices + tree.n_triangles / 2))
+        found = run(self._table, frames, (budget, progress, None))
+        if progress[0] < n:
+            self.refit()
+            found = run(self._table, frames, (NO_BUDGET, progress, found))
+        return found
+
+    @property
+    def _is_lazy(self) -> bool:
+        return bool(self._table[BOUNDS_BY] == LAZY)
+
+    def refit(self) -> None:
+        """Skin all vertices and fit the tree to them: many queries in a new pose are then as quick as in a frame."""
+        if self._is_lazy:
+            self._table = self.collider._refit_table(self._arrays)
+
+    def contacts(self, other: ColliderPose, *, only_first: bool = False) -> SurfaceContacts:
+        """The pairs of triangles in which the surface intersects another, or only the first that is found."""
+        if not only_first:
+            self.refit()
+            other.refit()
+        theirs = other._table
+        if other.collider is self.collider:
+            theirs = self.collider._twin(theirs)
+        return _all_pairs(
+            only_first, lambda *room: meet(self._table, self._frame, theirs, other._frame, int(only_first), *room)
+        )
+
+    def self_contacts(self, *, only_first: bool = False) -> SurfaceContacts:
+        """The pairs of triangles in which the surface intersects itself; triangles that share a vertex do not count."""
+        self.refit()
+        return _all_pairs(only_first, lambda *room: meet_itself(self._table, self._frame, int(only_first), *room))
+
+    def velocities(
+        self, triangles: ArrayLike, points: ArrayLike, *, since: ColliderPose | None = None, seconds: float = 0.0
+    ) -> Float64:
+        """(n,3) velocities of points (n,3) on triangles (n,), in units per second.
+
+        In a frame: the central difference over its neighbours in its clip. In another pose: the difference to the pose
+        `since`, which was `seconds` earlier.
+        """
+        chosen = np.ascontiguousarray(triangles, np.int32).reshape(-1)
+        shares = barycentric(self.corners(chosen), vectors("points", points))
+        first, last, apart = since, self, seconds
+        if since is None:
+            if self._table is not self.collider._table:
+                raise OptionError("since: a new pose has no neighbours; give an earlier pose, and the seconds between")
+            clip = next(clip for clip in self.collider.model.clips if clip.start <= self._frame < clip.stop)
+            start, stop = max(self._frame - 1, clip.start), min(self._frame + 1, clip.stop - 1)
+            first, last, apart = self.collider.at(start), self.collider.at(stop), (stop - start) / clip.fps
+            if start == stop:
+                return np.zeros((len(chosen), 3))
+        if not apart > 0:
+            raise OptionError(f"seconds: expected a positive number, got {apart}")
+        assert first is not None
+        moved = last.corners(chosen) - first.corners(chosen)
+        velocities: Float64 = np.einsum("nc,nci->ni", shares, moved) / apart
+        return velocities
 
     def corners(self, triangles: ArrayLike) -> Float64:
         """(n,3,3) positions of the corners of triangles (n,) in this pose."""
@@ -461,25 +593,74 @@ def box_row(center: Triple, half_sizes: Triple, rotation: ArrayLike | None) -> F
     return rows
 
 
-def _cast_many(table: Int64, frames: Int64, origins: ArrayLike, directions: ArrayLike, longest: float) -> Contacts:
+#: A batch that may stop: its budget, where it starts and has ended, and its answers so far.
+Part = tuple[int, list[int], Contacts | None]
+
+
+def _cast_many(
+    table: Int64, frames: Int64, origins: ArrayLike, directions: ArrayLike, longest: float, part: Part | None = None
+) -> Contacts:
     """Rays, each in its frame."""
     o, d = vectors("origins", origins), vectors("directions", directions)
     _check_rows("rays", frames, o, d)
-    triangles, answers = np.empty(len(o), np.int32), np.empty((len(o), 7))
+    budget, progress, before = (NO_BUDGET, [0], None) if part is None else part
+    triangles, answers = _room(len(o), before)
     if len(o):
-        many_rays(table, frames, o, d, longest, FIRST_HIT, 0, NO_BUDGET, triangles, answers)
-    if (triangles == BAD).any():
+        progress[0] = many_rays(table, frames, o, d, longest, FIRST_HIT, progress[0], budget, triangles, answers)
+    if (triangles[: progress[0]] == BAD).any():
         _refuse("rays", "directions that are not zero")
     return _contacts(triangles, answers)
 
 
-def _near_many(table: Int64, frames: Int64, kind: int, shapes: Float64, limit: float) -> Contacts:
+def _near_many(
+    table: Int64, frames: Int64, kind: int, shapes: Float64, limit: float, part: Part | None = None
+) -> Contacts:
     """The nearest triangle to every shape, each in its frame."""
     _check_rows("shapes", frames, shapes)
-    triangles, answers = np.empty(len(shapes), np.int32), np.empty((len(shapes), 7))
+    budget, progress, before = (NO_BUDGET, [0], None) if part is None else part
+    triangles, answers = _room(len(shapes), before)
     if len(shapes):
-        many_shapes(table, frames, kind, shapes, limit, 0, NO_BUDGET, triangles, answers)
+        progress[0] = many_shapes(table, frames, kind, shapes, limit, progress[0], budget, triangles, answers)
     return _contacts(triangles, answers)
+
+
+def _room(n: int, before: Contacts | None) -> tuple[Int32, Float64]:
+    """Arrays for n answers, with those that were found before."""
+    triangles, answers = np.full(n, -1, np.int32), np.empty((n, 7))
+    if before is not None:
+        triangles[:] = before.triangles
+        answers[:, 0], answers[:, 1:4], answers[:, 4:] = before.values, before.points, before.normals
+    return triangles, answers
+
+
+def _all_pairs(only_first: bool, find: Callable[..., int]) -> SurfaceContacts:
+    """The pairs that a kernel finds, sorted by triangles."""
+    room = 1 if only_first else 1024
+    while True:
+        pairs, answers = np.empty((room, 2), np.int32), np.empty((room, 7))
+        n = find(pairs, answers)
+        if n <= room or only_first:
+            break
+        room = n
+    n = min(n, room)
+    order = np.lexsort((pairs[:n, 1], pairs[:n, 0]))
+    pairs, answers = pairs[order], answers[order]
+    return SurfaceContacts(
+        pairs[:, 0].copy(), pairs[:, 1].copy(), answers[:, :3], answers[:, 3:6], answers[:, 6].copy()
+    )
+
+
+def barycentric(corners: Float64, points: Float64) -> Float64:
+    """(n,3) shares of the corners (n,3,3) of a triangle in points (n,3) on it; thirds for one without area."""
+    a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    normal = np.cross(a, b)
+    area = np.einsum("ni,ni->n", normal, normal)
+    off = points - corners[:, 0]
+    safe = np.where(area > 0, area, 1.0)
+    u = np.einsum("ni,ni->n", np.cross(off, b), normal) / safe
+    v = np.einsum("ni,ni->n", np.cross(a, off), normal) / safe
+    shares = np.stack([1 - u - v, u, v], axis=1)
+    return np.where(area[:, None] > 0, shares, 1 / 3)
 
 
 def _check_rows(name: str, *arrays: NDArray[Any]) -> None:

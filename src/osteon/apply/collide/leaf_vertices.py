@@ -157,7 +157,7 @@ def _fit_entry(tree: Tree, node: int, root: int, pad: float) -> None:
     store_box(tree, node, (ax, ay, az), (bx, by, bz), pad)
 
 
-@compiled_by({"_nrt": False}, "i8.1r i8 i8 f8")
+@compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 i8 f8")
 def fit_frames(table: Int64, start: int, stop: int, pad: float) -> None:
     """Store the boxes of all nodes in frames start … stop - 1."""
     for frame in range(start, stop):
@@ -165,12 +165,13 @@ def fit_frames(table: Int64, start: int, stop: int, pad: float) -> None:
         fit_nodes(tree, 0, tree.n_nodes, pad)
 
 
-@compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8")
-def skin_all(table: Int64, frame: int) -> None:
-    """Compute all vertices of a pose."""
-    tree = open_tree(table, frame)
+@compiled_by({"_nrt": False, "nogil": False}, "i8.1r f8")
+def refit(table: Int64, pad: float) -> None:
+    """Compute all vertices of a pose, in the order of memory, and store the boxes of all nodes in world axes."""
+    tree = open_tree(table, 0)
     for v in range(tree.n_vertices):
         skin_vertex(tree, v)
+    fit_nodes(tree, 0, tree.n_nodes, pad)
 
 
 @compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 i4.1r f8.3")

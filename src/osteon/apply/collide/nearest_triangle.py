@@ -24,7 +24,7 @@ import math
 
 from osteon.apply.collide.cast_rays import into_region, turned
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf, skin_vertex
-from osteon.apply.collide.node_boxes import reach_children
+from osteon.apply.collide.node_boxes import begin, reach_children, work_of
 from osteon.apply.collide.tree_table import COUNT, ENTRY, FIRST, REGION, SECOND, WIDTH, Floats, Tree, f8_at, open_tree
 from osteon.apply.collide.triangle_tests import box_triangle, on_triangle, segment_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
@@ -170,6 +170,7 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
 
     With `found_all`: all triangles with g up to the limit, as many as there is room for in `out`.
     """
+    begin(tree)
     best, found, n_found, nodes, leaves, region = limit, -1, 0, 1, 0, 0
     for i in range(SHAPE):
         tree.scratch[LOCAL + i] = tree.scratch[WORLD + i]
@@ -413,11 +414,12 @@ def many_shapes(
 ) -> int:
     """The nearest triangles to shapes (n,16) from `start` on: triangles (n,), answers (n,7) value, point and normal.
 
-    Returns where it stopped because more than `budget` bounds were computed.
+    Returns where it stopped because computing boxes had cost more than `budget`.
     """
-    tree = open_tree(table, frames[0])
+    tree = open_tree(table, frames[start])
+    before = work_of(tree)
     for n in range(start, frames.size):
-        if n and frames[n] != frames[n - 1]:
+        if n > start and frames[n] != frames[n - 1]:
             tree = open_tree(table, frames[n])
         value, t, px, py, pz, nx, ny, nz = math.nan, -2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if _take_shape(tree, shapes, n):
@@ -425,7 +427,7 @@ def many_shapes(
         triangles[n], answers[n, 0] = t, value
         answers[n, 1], answers[n, 2], answers[n, 3] = px, py, pz
         answers[n, 4], answers[n, 5], answers[n, 6] = nx, ny, nz
-        if tree.counts[1] + 8 * tree.counts[2] > budget:
+        if work_of(tree) - before > budget:
             return n + 1
     return frames.size
 

@@ -12,9 +12,19 @@ Notes, Soldier and horse, one ray in a new pose, microseconds by the triangles o
 from __future__ import annotations
 
 from osteon.apply.collide.leaf_vertices import fit_nodes
-from osteon.apply.collide.pose_bounds import bound_node
-from osteon.apply.collide.tree_table import BOUND, CLUSTER, COUNT, LAZY, SECOND, STORED, VERTEX, WIDTH, Tree
+from osteon.apply.collide.pose_bounds import begin_pose, bound_node
+from osteon.apply.collide.tree_table import BOUND, CLUSTER, LAZY, SECOND, STORED, VERTEX, WIDTH, Tree
 from osteon.core.kernels import inlined, lean
+
+#: The cost of a cluster over that of a bound.
+CLUSTER_WORK = 4
+
+
+@inlined
+def begin(tree: Tree) -> None:
+    """Make the box of the root valid."""
+    if tree.bounds_by == LAZY and tree.box_stamps[0] != tree.serial:
+        begin_pose(tree)
 
 
 @inlined
@@ -49,6 +59,6 @@ def _fit_cluster(tree: Tree, node: int) -> None:
 
 
 @inlined
-def is_leaf(tree: Tree, node: int) -> bool:
-    """Whether a node holds triangles."""
-    return tree.nodes[WIDTH * node + COUNT] > 0
+def work_of(tree: Tree) -> int:
+    """The cost of all boxes computed so far, in units of one bound."""
+    return tree.counts[1] + CLUSTER_WORK * tree.counts[2]

@@ -21,8 +21,8 @@ from osteon.core.character import Skin
 from osteon.core.mesh import Mesh
 from osteon.core.transforms import nearest_rotation
 
-#: Triangles; a smaller region is not worth a frame of its own.
-SMALLEST = 32
+#: A region of fewer triangles, or of a smaller part of all, is not worth a frame of its own.
+SMALLEST, LEAST_PART = 64, 1 / 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,13 @@ def partition(mesh: Mesh, skin: Skin, n_bones: int) -> Regions:
 
 def _merge_small(shares: FloatArray) -> Int32:
     """(t,) the bone of each triangle, without bones that own few, from shares (t,b), which change."""
+    least = max(SMALLEST, LEAST_PART * len(shares))
     while True:
         owner = shares.argmax(axis=1).astype(np.int32)
         counts = np.bincount(owner, minlength=shares.shape[1])
         owned = np.flatnonzero(counts)
         smallest = owned[counts[owned].argmin()] if len(owned) else -1
-        if len(owned) <= 1 or counts[smallest] >= SMALLEST:
+        if len(owned) <= 1 or counts[smallest] >= least:
             return np.asarray(owner, np.int32)
         shares[:, smallest] = -1
         shares[:, counts == 0] = -1

@@ -80,7 +80,11 @@ class Tree(NamedTuple):
     deformed: Floats  # (n,·) float32, spheres of the Bounded Deformation Tree
     local_q: Floats  # (g,m) float64, local coefficients of the regions
     records: Floats  # float64, bounds in any pose
-    record_at: Ints  # int32, where each begins
+    eager: Ints  # int32, nodes that every pose computes first
+    palette_starts: Ints  # (g+1,) int32, first bone of each region
+    palette_bones: Ints  # int32, bones of the regions
+    palette: Floats  # (·,12) float64, bones in the axes of the regions
+    rest_from_region: Floats  # (g,12) float64
     posed: Floats  # (v,3) float64
     stamps: Ints  # (v,) int64
     box_stamps: Ints  # (n,) int64
@@ -93,6 +97,8 @@ class Tree(NamedTuple):
     n_vertices: int
     n_slots: int
     n_offsets: int
+    n_eager: int
+    n_regions: int
     rank: int
     local: int  # whether regions have frames
     local_rank: int
@@ -103,6 +109,9 @@ class Tree(NamedTuple):
 POINTERS = Tree._fields[: Tree._fields.index("serial")]
 COUNTS = Tree._fields[Tree._fields.index("serial") :]
 N_POINTERS = len(POINTERS)
+#: Where a table says how boxes are found.
+BOUNDS_BY = 2 * N_POINTERS + COUNTS.index("bounds_by")
+FIELD = {name: number for number, name in enumerate(Tree._fields)}
 #: A table: addresses, strides per frame in bytes, counts.
 TABLE = 2 * N_POINTERS + len(COUNTS)
 
@@ -158,12 +167,16 @@ def open_tree(table: Int64, frame: int) -> Tree:
         f8_at(_at(table, 18, frame)),
         f8_at(_at(table, 19, frame)),
         i4_at(_at(table, 20, frame)),
-        f8_at(_at(table, 21, frame)),
-        i8_at(_at(table, 22, frame)),
-        i8_at(_at(table, 23, frame)),
+        i4_at(_at(table, 21, frame)),
+        i4_at(_at(table, 22, frame)),
+        f8_at(_at(table, 23, frame)),
         f8_at(_at(table, 24, frame)),
         f8_at(_at(table, 25, frame)),
         i8_at(_at(table, 26, frame)),
+        i8_at(_at(table, 27, frame)),
+        f8_at(_at(table, 28, frame)),
+        f8_at(_at(table, 29, frame)),
+        i8_at(_at(table, 30, frame)),
         table[c] + frame,
         table[c + 1],
         table[c + 2],
@@ -175,6 +188,8 @@ def open_tree(table: Int64, frame: int) -> Tree:
         table[c + 8],
         table[c + 9],
         table[c + 10],
+        table[c + 11],
+        table[c + 12],
     )
 
 
@@ -190,3 +205,12 @@ def write_table(arrays: dict[str, NDArray[Any]], per_frame: set[str], counts: di
     for number, name in enumerate(COUNTS):
         table[2 * N_POINTERS + number] = counts[name]
     return table
+
+
+def retarget(table: Int64, arrays: dict[str, NDArray[Any]], serial: int) -> Int64:
+    """A copy of a table with some arrays, of one pose each, replaced, and with another number of the pose."""
+    out = table.copy()
+    for name, array in arrays.items():
+        out[FIELD[name]] = array.ctypes.data
+    out[2 * N_POINTERS] = serial
+    return out

@@ -20,6 +20,9 @@ import math
 
 from osteon.core.kernels import Point, cross, dot, inlined, minus
 
+#: A point is in a plane up to the rounding of its distance.
+IN_PLANE = 1e-14
+
 
 @inlined
 def ray_triangle(o: Point, d: Point, a: Point, b: Point, c: Point) -> float:
@@ -161,10 +164,14 @@ def box_triangle(half: Point, a: Point, b: Point, c: Point) -> tuple[float, Poin
 
 @inlined
 def segment_meets_triangle(p: Point, q: Point, a: Point, b: Point, c: Point) -> tuple[bool, Point]:
-    """Whether a segment crosses a triangle, and where. Segments in its plane do not count."""
+    """Whether a segment crosses a triangle, and where. Segments that end in its plane do not count."""
     n = cross(minus(b, a), minus(c, a))
-    s, t = dot(n, minus(p, a)), dot(n, minus(q, a))
-    if (s > 0 and t > 0) or (s < 0 and t < 0) or s == t:
+    ap, aq = minus(p, a), minus(q, a)
+    s, t = dot(n, ap), dot(n, aq)
+    size = abs(n[0]) + abs(n[1]) + abs(n[2])
+    reach = abs(ap[0]) + abs(ap[1]) + abs(ap[2]) + abs(aq[0]) + abs(aq[1]) + abs(aq[2])
+    least = IN_PLANE * size * reach
+    if not ((s > least and t < -least) or (s < -least and t > least)):
         return False, p
     d = minus(q, p)
     pa, pb, pc = minus(a, p), minus(b, p), minus(c, p)

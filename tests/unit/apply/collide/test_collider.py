@@ -218,6 +218,100 @@ def test_rigid_motion_and_units_of_the_scene() -> None:
     np.testing.assert_allclose(there.values, scale * here.values, atol=SAME * scale * model.diagonal)
 
 
+def brute_pairs(first: np.ndarray, second: np.ndarray) -> set[tuple[int, int]]:
+    """Pairs of triangles (t,3,3) of which an edge of one crosses the inside of the other."""
+    found: set[tuple[int, int]] = set()
+    for flip, (edges_of, faces) in enumerate([(first, second), (second, first)]):
+        for e in range(3):
+            p, q = edges_of[:, None, e], edges_of[:, None, (e + 1) % 3]
+            a, b, c = faces[None, :, 0], faces[None, :, 1], faces[None, :, 2]
+            d = np.broadcast_to(q - p, (len(edges_of), len(faces), 3))
+            volumes = [np.einsum("sti,sti->st", d, np.cross(x - p, y - p)) for x, y in ((b, c), (c, a), (a, b))]
+            inside = np.all([v > 0 for v in volumes], axis=0) | np.all([v < 0 for v in volumes], axis=0)
+            n = np.cross(b - a, c - a)
+            sides = np.einsum("sti,sti->st", n + 0 * p, p - a) * np.einsum("sti,sti->st", n + 0 * q, q - a)
+            rows, columns = np.nonzero(inside & (sides < 0))
+            found |= {(int(c), int(r)) if flip else (int(r), int(c)) for r, c in zip(rows, columns, strict=True)}
+    return found
+
+
+@pytest.mark.parametrize("name", ["linear_blend", "corrections", "multi_weight"])
+def test_contacts_of_two_surfaces_agree_with_all_pairs(name: str) -> None:
+    model, _ = subject(name)
+    other, its = subject("tube")
+    shifted = its.model.animation.transforms[1].astype(np.float64)
+    shifted[..., 3] += model.rest.mean(axis=0) - other.rest.mean(axis=0)
+    for pose, corners in poses(name):
+        there = its.at(shifted)
+        expected = brute_pairs(corners, there.corners(np.arange(len(other.faces))))
+        found = pose.contacts(its.at(shifted))
+        assert set(zip(found.triangles.tolist(), found.others.tolist(), strict=True)) == expected
+        back = its.at(shifted).contacts(pose)
+        assert set(zip(back.others.tolist(), back.triangles.tolist(), strict=True)) == expected
+        assert len(pose.contacts(its.at(shifted), only_first=True)) == min(1, len(expected))
+        for k in range(len(found)):
+            own = point_distances(corners[found.triangles[[k]]], found.points[k])
+            assert own[0] <= 1e-6 * model.diagonal
+            assert 0 <= found.depths[k] <= model.diagonal
+        assert expected
+
+
+def test_two_poses_of_one_collider() -> None:
+    model, collider = subject("linear_blend")
+    corners = [pose_vertices(model, f).astype(np.float64)[model.faces] for f in (1, 4)]
+    expected = brute_pairs(corners[0], corners[1])
+    for first, second in ((1, 4), (1, 4)):
+        found = collider.at(first).contacts(collider.at(second))
+        assert set(zip(found.triangles.tolist(), found.others.tolist(), strict=True)) == expected
+    moved = [collider.at(model.animation.transforms[f]) for f in (1, 4)]
+    assert len(moved[0].contacts(moved[1], only_first=True)) == 1
+    found = moved[0].contacts(moved[1])
+    assert set(zip(found.triangles.tolist(), found.others.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("name", ["linear_blend", "tube"])
+def test_contacts_with_itself_agree_with_all_pairs(name: str) -> None:
+    model, _ = subject(name)
+    for pose, corners in poses(name):
+        pairs = {(s, t) for s, t in brute_pairs(corners, corners) if not set(model.faces[s]) & set(model.faces[t])}
+        found = pose.self_contacts()
+        assert {frozenset(p) for p in zip(found.triangles.tolist(), found.others.tolist(), strict=True)} == {
+            frozenset(pair) for pair in pairs
+        }
+        assert len(found) * 2 == len(pairs)
+        assert len(pose.self_contacts(only_first=True)) == min(1, len(pairs))
+
+
+def test_batches_in_new_poses_refit_and_agree() -> None:
+    model, collider = subject("corrections")
+    moved = new_pose(model)
+    corners = posed(model, moved)[model.faces].astype(np.float64)
+    points, targets = random_queries(corners, 200, 13)
+    single = [collider.at(moved).closest_point(p) for p in points]
+    for n in (200, 20):
+        found = collider.at(moved).closest_points(points[:n])
+        np.testing.assert_allclose(found.values, [s.distance for s in single[:n]], rtol=1e-9)
+        hits = collider.at(moved).rays(points[:n], targets[:n] - points[:n])
+        alone = [collider.at(moved).ray(p, t - p) for p, t in zip(points[:n], targets[:n], strict=True)]
+        np.testing.assert_allclose(hits.values, [h.distance for h in alone], rtol=1e-9)
+
+
+def test_velocities() -> None:
+    model, collider = subject("linear_blend")
+    triangles = np.arange(len(model.faces))
+    frames = pose_vertices(model, 1), pose_vertices(model, 2), pose_vertices(model, 3)
+    centers = frames[1][model.faces].mean(axis=1)
+    expected = (frames[2] - frames[0])[model.faces].mean(axis=1) * model.clips[0].fps / 2
+    found = collider.at(2).velocities(triangles, centers)
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+    earlier, now = (collider.at(model.animation.transforms[f]) for f in (1, 2))
+    found = now.velocities(triangles, centers, since=earlier, seconds=0.5)
+    expected = (frames[1] - frames[0])[model.faces].mean(axis=1) / 0.5
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+    with pytest.raises(OptionError, match="a new pose has no neighbours"):
+        now.velocities(triangles, centers)
+
+
 def test_bad_numbers_are_refused() -> None:
     model, collider = subject("tube")
     pose = collider.at(0)
