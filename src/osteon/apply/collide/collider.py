@@ -526,6 +526,14 @@ class ColliderPose:
         triangle_corners(self._table, self._frame, places, out)
         return out
 
+    def vertices(self) -> Float64:
+        """(v,3) positions of all vertices of the tree in this pose, in its order."""
+        triangles = np.arange(self.collider.tree.n_triangles, dtype=np.int32)
+        out = np.empty((len(triangles), 3, 3))
+        triangle_corners(self._table, self._frame, triangles, out)
+        found: Float64 = self.collider._caches.arrays["posed"].copy()
+        return found
+
     @property
     def visits(self) -> dict[str, int]:
         """Nodes, bounds, clusters and leaves that queries of the collider have computed since the last call."""
