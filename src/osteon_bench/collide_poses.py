@@ -15,6 +15,7 @@ from osteon.core.character import Skin
 from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, minus
 from osteon.core.model import SkinnedModel
 from osteon.core.skin_options import SkinOptions
+from osteon.core.transforms import compose
 from osteon.deform.linear_blend import linear_blend_model
 from osteon_bench.run import BenchRun, find_sequence
 
@@ -80,10 +81,10 @@ def authored(run: BenchRun, name: str) -> SkinnedModel | None:
     return None
 
 
-def new_poses(model: SkinnedModel, count: int, seed: int) -> list[tuple[Float64, Float64 | None]]:
+def new_poses(model: SkinnedModel, count: int, seed: int, *, torn: bool = True) -> list[tuple[Float64, Float64 | None]]:
     """Bones (b,3,4) and coefficients of poses that no frame has, of three kinds in turn.
 
-    Two frames blended; a frame with every bone rotated on its own; every bone from one of two frames.
+    Two frames blended; a frame with all joints rotated; if `torn`, every bone from one of two frames.
     """
     rng = np.random.default_rng(seed)
     track, found = model.animation.transforms.astype(np.float64), []
@@ -92,10 +93,8 @@ def new_poses(model: SkinnedModel, count: int, seed: int) -> list[tuple[Float64,
         if number % 3 == 0:
             s = rng.uniform()
             pose = (1 - s) * track[f] + s * track[g]
-        elif number % 3 == 1:
-            turns = Rotation.from_rotvec(TURN * rng.normal(size=(model.n_bones, 3))).as_matrix()
-            pose = track[f].copy()
-            pose[:, :, :3] = turns @ track[f][:, :, :3]
+        elif number % 3 == 1 or not torn:
+            pose = _turned(model, track[f], rng)
         else:
             pose = np.where(rng.uniform(size=(model.n_bones, 1, 1)) < 0.5, track[f], track[g])
         q = None
@@ -104,6 +103,34 @@ def new_poses(model: SkinnedModel, count: int, seed: int) -> list[tuple[Float64,
             q = rng.normal(size=stored.shape[1]) * stored.std(axis=0)
         found.append((pose, q))
     return found
+
+
+def _turned(model: SkinnedModel, pose: Float64, rng: np.random.Generator) -> Float64:
+    """The pose (b,3,4) with every joint rotated, its children following; without joints, bones about their middles."""
+    turns = Rotation.from_rotvec(TURN * rng.normal(size=(len(pose), 3))).as_matrix()
+    skeleton = model.skeleton
+    if skeleton is None:
+        shares = model.skin.dense(len(pose))
+        rest = shares.T @ model.rest / np.maximum(shares.sum(axis=0), 1e-12)[:, None]
+        parents = np.full(len(pose), -1)
+    else:
+        rest, parents = skeleton.world_from_joint[:, :, 3].astype(np.float64), skeleton.parents
+    places = np.einsum("bij,bj->bi", pose[:, :, :3], rest) + pose[:, :, 3]
+    moved = np.zeros_like(pose)  # world from world
+    for b in ordered(parents):
+        own = np.concatenate([turns[b], (places[b] - turns[b] @ places[b])[:, None]], axis=1)
+        moved[b] = own if parents[b] < 0 else compose(moved[parents[b]], own)
+    return compose(moved, pose)
+
+
+def ordered(parents: Int32) -> list[int]:
+    """Joints, parents before their children."""
+    depth = np.zeros(len(parents), np.int64)
+    for j in range(len(parents)):
+        k = j
+        while parents[k] >= 0:
+            k, depth[j] = parents[k], depth[j] + 1
+    return [int(j) for j in np.argsort(depth, kind="stable")]
 
 
 def subdivided(model: SkinnedModel, times: int) -> SkinnedModel:
@@ -192,8 +219,12 @@ def brute_points(vertices: Float64, faces: Int32, points: Float64, out: Float64)
         out[n] = np.sqrt(best)
 
 
+#: Standard deviation of the distance of points from a vertex, in diagonals.
+NEAR = 0.05
+
+
 def random_queries(vertices: Float32 | Float64, n: int, rng: np.random.Generator) -> dict[str, Float64]:
-    """Queries around a posed surface: rays towards it, points in its enlarged bounding box, planes and radii."""
+    """Queries around a posed surface: rays towards it, points near and far from it, planes that touch it, and radii."""
     low, high = vertices.min(axis=0).astype(np.float64), vertices.max(axis=0).astype(np.float64)
     diagonal = float(np.linalg.norm(high - low))
     targets = rng.uniform(low, high, (n, 3))
@@ -204,6 +235,7 @@ def random_queries(vertices: Float32 | Float64, n: int, rng: np.random.Generator
     return {
         "origins": targets + diagonal * away,
         "directions": -away,
+        "near": vertices[rng.integers(len(vertices), size=n)] + NEAR * diagonal * rng.normal(size=(n, 3)),
         "points": rng.uniform(low - 0.1 * (high - low), high + 0.1 * (high - low), (n, 3)),
         "normals": normals,
         "radii": 0.05 * diagonal * rng.uniform(0.1, 1, n),
