@@ -173,12 +173,15 @@ def peer_rows(run: BenchRun, cases: list[CollideCase]) -> list[Row]:
         return rows
     collider, model = Collider.of(case.model), case.model
     faces = model.faces
+    shift = 0.4 * float(np.ptp(model.rest[:, 0])) * np.array([0.5, 0.1, 1.0])
     pairs = [(0, model.n_frames // 2), (3, 9), (10, model.n_frames - 1)]
-    posed = [[pose_vertices(model, f).astype(np.float64) for f in pair] for pair in pairs]
-    ours = [_pairs(collider.at(f).contacts(collider.at(g))) for f, g in pairs]
+    moved = model.animation.transforms.astype(np.float64)
+    moved[..., 3] += shift
+    posed = [(pose_vertices(model, f), pose_character(model.character, moved[g : g + 1])[0]) for f, g in pairs]
+    ours = [_pairs(collider.at(f).contacts(collider.at(moved[g]))) for f, g in pairs]
     for name, find in (("coal", _coal_pairs), ("FCL", _fcl_pairs)):
         try:
-            theirs = [find(first, second, faces) for first, second in posed]
+            theirs = [find(first.astype(np.float64), second.astype(np.float64), faces) for first, second in posed]
         except ImportError:
             run.report_missing(f"{name} is not installed; install osteon[bench]")
             continue

@@ -370,9 +370,9 @@ def _coal(stored: Subject) -> Callable[[int], object]:
     def query(n: int) -> object:
         frame = stored.poses[n][0]
         pose_frames(model, frame, frame + 1, threads=1)
-        body.beginUpdateModel()
-        body.updateSubModel(ready[n])
-        body.endUpdateModel(True, True)
+        body.beginReplaceModel()
+        body.replaceSubModel(ready[n])
+        body.endReplaceModel(True, True)
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         place = coal.Transform3s(np.eye(3), q["near"][n])
         return coal.distance(body, coal.Transform3s(), coal.Sphere(1e-9), place, request, result)
