@@ -105,7 +105,7 @@ def _compare(tally: Tally, pose: ColliderPose, posed: FloatArray, n: int, rng: n
         elif contact is not None:
             tally.apart = max(tally.apart, abs(found - low) / diagonal)
     counts = np.zeros(2, np.int64)
-    _count_escapes(pose._table, pose._frame, counts)
+    count_escapes(pose._table, pose._frame, counts)
     tally.nodes, tally.escapes = tally.nodes + int(counts[0]), tally.escapes + int(counts[1])
 
 
@@ -124,7 +124,7 @@ def _grazes(pose: ColliderPose, o: Float64, d: Float64, distance: float, diagona
 
 
 @compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 i8.1")
-def _count_escapes(table: Int64, frame: int, counts: Int64) -> None:
+def count_escapes(table: Int64, frame: int, counts: Int64) -> None:
     """Compare the box of every node with all vertices of its subtree: boxes, and vertices outside of one."""
     tree = open_tree(table, frame)
     begin(tree)

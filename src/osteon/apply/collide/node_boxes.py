@@ -11,9 +11,10 @@ Notes, Soldier and horse, one ray in a new pose, microseconds by the triangles o
 
 from __future__ import annotations
 
+from osteon.apply.collide.deformation_bounds import begin_frame, sphere_node
 from osteon.apply.collide.leaf_vertices import fit_nodes
 from osteon.apply.collide.pose_bounds import begin_pose, bound_node
-from osteon.apply.collide.tree_table import BOUND, CLUSTER, LAZY, SECOND, STORED, VERTEX, WIDTH, Tree
+from osteon.apply.collide.tree_table import BOUND, CLUSTER, DEFORMED, LAZY, SECOND, STORED, VERTEX, WIDTH, Tree
 from osteon.core.kernels import inlined, lean
 
 #: The cost of a cluster over that of a bound.
@@ -23,8 +24,11 @@ CLUSTER_WORK = 4
 @inlined
 def begin(tree: Tree) -> None:
     """Make the box of the root valid."""
-    if tree.bounds_by == LAZY and tree.box_stamps[0] != tree.serial:
-        begin_pose(tree)
+    if tree.bounds_by != STORED and tree.box_stamps[0] != tree.serial:
+        if tree.bounds_by == LAZY:
+            begin_pose(tree)
+        else:
+            begin_frame(tree)
 
 
 @inlined
@@ -38,7 +42,14 @@ def reach_children(tree: Tree, node: int) -> None:
 def _compute_children(tree: Tree, node: int) -> None:
     """Compute the boxes of both children, unless they are known in this pose."""
     one, other = node + 1, tree.nodes[WIDTH * node + SECOND]
-    if tree.bounds_by == LAZY and tree.box_stamps[one] != tree.serial:
+    if tree.box_stamps[one] == tree.serial:
+        return
+    if tree.bounds_by == DEFORMED:
+        sphere_node(tree, one)
+        sphere_node(tree, other)
+        tree.box_stamps[one] = tree.box_stamps[other] = tree.serial
+        tree.counts[1] += 2
+    else:
         if tree.nodes[WIDTH * one + BOUND] == CLUSTER:
             _fit_cluster(tree, node)
         else:

@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.apply.collide.collision_tree import CollisionTree
+from osteon.apply.collide.deformation_bounds import first_triangles
 from osteon.apply.collide.leaf_vertices import OUTWARD, store_box, unite
 from osteon.apply.collide.least_ellipsoid import least_ellipsoid
 from osteon.apply.collide.tree_table import (
@@ -43,7 +44,6 @@ from osteon.apply.collide.tree_table import (
     CLUSTER,
     COUNT,
     ENTRY,
-    FIRST,
     REGION,
     SECOND,
     UNION,
@@ -65,7 +65,7 @@ HEAD, COLUMN, BONE, X = 15, 4, 12, 256
 def bound_records(tree: CollisionTree) -> Arrays:
     """Arrays for poses without stored boxes, by the names of `Tree`."""
     nodes, count = tree.nodes.copy(), tree.node_triangles
-    first = _first_triangles(nodes)
+    first = first_triangles(nodes)
     parent, own = _parents(nodes), nodes[:, REGION] > 0
     nodes[:, BOUND] = UNION
     nodes[own & own[parent] & (count[parent] <= CLUSTER_SIZE), BOUND] = CLUSTER
@@ -104,14 +104,6 @@ def _parents(nodes: Int32) -> Int32:
     parent[nodes[inner, SECOND]] = inner
     parent[nodes[entries, SECOND]] = entries
     return parent
-
-
-def _first_triangles(nodes: Int32) -> Int32:
-    """(n,) the first triangle of each node's subtree."""
-    first = nodes[:, FIRST].copy()
-    for node in np.flatnonzero((nodes[:, COUNT] == 0) & (nodes[:, ENTRY] == 0))[::-1]:
-        first[node] = min(first[node + 1], first[nodes[node, SECOND]])
-    return first
 
 
 @dataclass(frozen=True, slots=True)

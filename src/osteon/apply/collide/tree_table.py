@@ -79,6 +79,7 @@ class Tree(NamedTuple):
     stored: Floats  # (v,3) float32, positions of other families than linear ones
     deformed: Floats  # (n,·) float32, spheres of the Bounded Deformation Tree
     local_q: Floats  # (g,m) float64, local coefficients of the regions
+    top_boxes: Floats  # (n,6) float32, of the top of the tree
     records: Floats  # float64, bounds in any pose
     eager: Ints  # int32, nodes that every pose computes first
     palette_starts: Ints  # (g+1,) int32, first bone of each region
@@ -99,6 +100,7 @@ class Tree(NamedTuple):
     n_offsets: int
     n_eager: int
     n_regions: int
+    n_top: int
     rank: int
     local: int  # whether regions have frames
     local_rank: int
@@ -168,18 +170,19 @@ def open_tree(table: Int64, frame: int) -> Tree:
         f4_at(_at(table, 16, frame)),
         f4_at(_at(table, 17, frame)),
         f8_at(_at(table, 18, frame)),
-        f8_at(_at(table, 19, frame)),
-        i4_at(_at(table, 20, frame)),
+        f4_at(_at(table, 19, frame)),
+        f8_at(_at(table, 20, frame)),
         i4_at(_at(table, 21, frame)),
         i4_at(_at(table, 22, frame)),
-        f8_at(_at(table, 23, frame)),
+        i4_at(_at(table, 23, frame)),
         f8_at(_at(table, 24, frame)),
         f8_at(_at(table, 25, frame)),
-        i8_at(_at(table, 26, frame)),
+        f8_at(_at(table, 26, frame)),
         i8_at(_at(table, 27, frame)),
-        f8_at(_at(table, 28, frame)),
+        i8_at(_at(table, 28, frame)),
         f8_at(_at(table, 29, frame)),
-        i8_at(_at(table, 30, frame)),
+        f8_at(_at(table, 30, frame)),
+        i8_at(_at(table, 31, frame)),
         table[c] + frame,
         table[c + 1],
         table[c + 2],
@@ -193,6 +196,7 @@ def open_tree(table: Int64, frame: int) -> Tree:
         table[c + 10],
         table[c + 11],
         table[c + 12],
+        table[c + 13],
     )
 
 
