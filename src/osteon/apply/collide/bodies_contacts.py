@@ -403,7 +403,9 @@ def opposed_face(box, n: Point) -> tuple[int, float]:
 def radius_along(box, n: Point) -> float:
     """Half of the width of a box along a direction."""
     return (
-        box.a * abs(dot(axis_of(box, 0), n)) + box.b * abs(dot(axis_of(box, 1), n)) + box.c * abs(dot(axis_of(box, 2), n))
+        box.a * abs(dot(axis_of(box, 0), n))
+        + box.b * abs(dot(axis_of(box, 1), n))
+        + box.c * abs(dot(axis_of(box, 2), n))
     )
 
 

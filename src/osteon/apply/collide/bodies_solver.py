@@ -323,7 +323,11 @@ def prepare(contact, bodies, olds, n_olds, warm) -> None:
     if contact.other >= 0:
         mate = bodies[contact.other]
         contact.bx, contact.by, contact.bz = contact.bx - mate.x, contact.by - mate.y, contact.bz - mate.z
-    contact.mn, contact.ms, contact.mt = mass_along(contact, bodies, n), mass_along(contact, bodies, s), mass_along(contact, bodies, t)
+    contact.mn, contact.ms, contact.mt = (
+        mass_along(contact, bodies, n),
+        mass_along(contact, bodies, s),
+        mass_along(contact, bodies, t),
+    )
     contact.approach = speed_along(contact, bodies)
     least, found = SAME * body.least, -1
     for k in range(n_olds):

@@ -54,7 +54,9 @@ WORLD = np.dtype(
     + [(name, "f8") for name in ("gx", "gy", "gz", "ux", "uy", "uz", "height")]  # gravity, ground
     + [(name, "f8") for name in ("ground_friction", "ground_bounce", "surface_friction", "surface_bounce")]
     + [(name, "f8") for name in ("longest", "before")]  # seconds of the longest step, and of the one before
-    + [(name, "f8") for name in ("began", "span", "now", "until")]  # of the interval: start, length, what is done, what is next
+    + [
+        (name, "f8") for name in ("began", "span", "now", "until")
+    ]  # of the interval: start, length, what is done, what is next
 )
 #: Names of the records in the signatures of kernels.
 RECORDS = {"body": BODY, "contact": CONTACT, "world": WORLD}

@@ -69,7 +69,9 @@ class RigidBody:
 
     def __post_init__(self) -> None:
         if self.shape not in get_args(Shape):
-            raise GeometryError(f"shape: {quote(str(self.shape))} is unknown; {nearest_of(str(self.shape), get_args(Shape))}")
+            raise GeometryError(
+                f"shape: {quote(str(self.shape))} is unknown; {nearest_of(str(self.shape), get_args(Shape))}"
+            )
         for name, shape in (("size", 3), ("position", 3), ("rotation", 4), ("velocity", 3), ("angular_velocity", 3)):
             object.__setattr__(self, name, checked(name, getattr(self, name), (shape,), np.float64))
         used = {"sphere": self.size[:1], "box": self.size, "capsule": self.size[:1]}[self.shape]
@@ -149,7 +151,7 @@ def load_scene(path: PathLike) -> Scene:
     source = Source(Path(path))
     fields = read_json(source).fields(SCENE_KEYS)
     if "bodies" not in fields:
-        raise source.format_error("has no 'bodies'; expected {\"bodies\": [{\"shape\": \"sphere\", …}]}")
+        raise source.format_error('has no \'bodies\'; expected {"bodies": [{"shape": "sphere", …}]}')
     unit = fields["unit"].text() if "unit" in fields else "file"
     if unit not in ("file", "diagonal"):
         raise fields["unit"].error(f"expected 'file' or 'diagonal', got {quote(unit)}")
