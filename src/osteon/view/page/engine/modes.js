@@ -20,6 +20,8 @@ export class ModelMode {
     this.posed = null;
     /** @type {import("./eigenskin_character.js").EigenskinCharacter|null} The character that the EigenSkin panel poses. */
     this.eigenskin = null;
+    /** @type {CollideMode|null} This mode, if bodies move with the model. */
+    this.collide = null;
   }
 
   enter() {}
@@ -141,6 +143,45 @@ export class CrowdMode extends ModelMode {
   advance(seconds) {
     if (this.crowd) this.crowd.seconds += seconds;
     this.engine.clock.advance(seconds, this.engine.loop);
+  }
+}
+
+/** Plays the loaded model with rigid bodies, which something else moves. */
+export class CollideMode extends ModelMode {
+  /**
+   * @param {Engine} engine
+   * @param {{view: import("./bodies_view.js").BodiesView, advance(seconds: number): void, seek(): void, show(): void,
+   *   left(): void}} bodies  `show` sets what is drawn, `left` is called when the mode ends
+   */
+  constructor(engine, bodies) {
+    super(engine);
+    this.bodies = bodies;
+    this.collide = this;
+  }
+
+  enter() {
+    const { engine, bodies } = this;
+    engine.model.showExtras(bodies.view.meshes, bodies.view.casters);
+  }
+
+  exit() {
+    this.engine.model.showExtras([], []);
+    this.bodies.left();
+  }
+
+  draw() {
+    const { engine, bodies } = this;
+    bodies.show();
+    return super.draw() || engine.playing;
+  }
+
+  seek() {
+    this.bodies.seek();
+  }
+
+  /** @param {number} seconds */
+  advance(seconds) {
+    this.bodies.advance(seconds);
   }
 }
 
