@@ -118,7 +118,7 @@ def draw_scene(path: Path, model: SkinnedModel, scene: Scene, track: BodyTrack) 
         placed = [s.vertices @ turns[i].T + track.positions[key, i] for i, s in enumerate(solids)]
         shown.append(np.concatenate([pose_vertices(model, frame).astype(np.float64), *placed]))
     view = DrawOptions(width=430, height=430)
-    near = np.concatenate([one for one in shown])
+    near = np.concatenate(shown)
     middle = model.rest.astype(np.float64).mean(axis=0)
     camera = frame_camera(near[np.linalg.norm(near - middle, axis=1) < VIEW * model.diagonal], view)
     pictures = [draw_mesh(one, np.concatenate(faces), paint, options=view, camera=camera) for one in shown]

@@ -6,15 +6,16 @@ its last frame to its first takes one frame, as players interpolate it.
 
 The solver is `bodies_solver.py`, contacts are `bodies_contacts.py`, and the tree of the surface is `bodies_surface.py`.
 
-Notes
-rapier3d has no Python package with a free licence that takes contacts or a moving mesh from outside (rapier's bindings
-on PyPI, 2026: none of the name that imports); pybullet keeps concave meshes static and takes no surface velocity.
+Notes, why an own solver. The package rapier3d 0.36 (Apache-2.0) has the engine Rapier in single precision. Contacts come
+from its own search only: a hook may change or drop those of a pair, not add any; its continuous collision detection sees
+rigid motions, not vertices that move; and a deforming mesh has no velocity at its vertices. pybullet 3.2 (zlib) has no
+contacts from outside either. Both would need a rebuilt mesh per step, and would miss what passes between two steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +106,6 @@ def simulate_bodies(
 
 def place_scene(model: SkinnedModel, scene: Scene) -> Scene:
     """The scene in units of the model's file, with gravity and the height of the ground."""
-    from dataclasses import replace
-
     placed = scene.in_units_of(model.diagonal)
     if placed.ground is None or placed.ground.height is not None:
         return placed

@@ -39,9 +39,9 @@ from osteon.apply.collide.bodies_contacts import (
     turned,
     turned_back,
 )
-from osteon.apply.collide.bodies_state import BALL, BOX, RECORDS, SURFACE
-from osteon.apply.collide.bodies_surface import list_near
-from osteon.core.arrays import Float64
+from osteon.apply.collide.bodies_state import BALL, BOX, RECORDS, SURFACE, Record, Records
+from osteon.apply.collide.bodies_surface import Uint8, list_near
+from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, lean
 
 #: Part of its smallest radius that a body may move in one step.
@@ -69,7 +69,21 @@ DONE, FULL = 0, 1
     "world.1 body.1 contact.1 contact.1 contact.1 i8.1 f8.2 i4.2 f8.2r f8.2r i4.2r f8.2r u1.1r",
     RECORDS,
 )
-def run_interval(worlds, bodies, contacts, olds, found, used, points, near, begin, end, links, bounds, one_sided):
+def run_interval(
+    worlds: Records,
+    bodies: Records,
+    contacts: Records,
+    olds: Records,
+    found: Records,
+    used: Int64,
+    points: Float64,
+    near: Int32,
+    begin: Float64,
+    end: Float64,
+    links: Int32,
+    bounds: Float64,
+    one_sided: Uint8,
+) -> int:
     """Simulate from worlds[0].now to worlds[0].until; returns DONE, or FULL with the state of the last step.
 
     olds (c,), found (m,), used (1,) and points (2 MOST_POINTS,3) are scratch; near (n,c) lists triangles.
@@ -104,7 +118,9 @@ def run_interval(worlds, bodies, contacts, olds, found, used, points, near, begi
 
 
 @lean
-def list_triangles(world, bodies, near, begin, end, links, bounds) -> bool:
+def list_triangles(
+    world: Record, bodies: Records, near: Int32, begin: Float64, end: Float64, links: Int32, bounds: Float64
+) -> bool:
     """List the triangles near every body whose list may not reach to the end of a step; False if there is no room."""
     for i in range(bodies.shape[0]):
         body = bodies[i]
@@ -134,7 +150,7 @@ def list_triangles(world, bodies, near, begin, end, links, bounds) -> bool:
 
 
 @lean
-def step_of(world, bodies) -> float:
+def step_of(world: Record, bodies: Records) -> float:
     """Seconds of the next step: the longest, or as short as fast bodies need it."""
     step, fall = world.longest, fall_of(world)
     for i in range(bodies.shape[0]):
@@ -155,32 +171,46 @@ def step_of(world, bodies) -> float:
             far = np.sqrt(x * x + y * y + z * z) - body.reach - mate.reach
             if far < (rate + fall * world.longest) * world.longest:
                 step = min(step, time_for(REACH * min(body.least, mate.least), rate, fall))
-    return step
+    return float(step)
 
 
 @inlined
 def time_for(way: float, speed: float, fall: float) -> float:
     """The time in which a way is covered at a speed that grows."""
-    return 2.0 * way / (speed + np.sqrt(speed * speed + 4.0 * fall * way) + 1e-300)
+    return float(2.0 * way / (speed + np.sqrt(speed * speed + 4.0 * fall * way) + 1e-300))
 
 
 @inlined
-def fall_of(world) -> float:
+def fall_of(world: Record) -> float:
     """The acceleration of gravity."""
-    return np.sqrt(world.gx * world.gx + world.gy * world.gy + world.gz * world.gz)
+    return float(np.sqrt(world.gx * world.gx + world.gy * world.gy + world.gz * world.gz))
 
 
 @inlined
-def rush_of(body) -> float:
+def rush_of(body: Record) -> float:
     """The largest speed of a point of a body."""
     speed = np.sqrt(body.vx * body.vx + body.vy * body.vy + body.vz * body.vz)
     if body.kind == BALL:
-        return speed
-    return speed + body.reach * np.sqrt(body.wx * body.wx + body.wy * body.wy + body.wz * body.wz)
+        return float(speed)
+    return float(speed + body.reach * np.sqrt(body.wx * body.wx + body.wy * body.wy + body.wz * body.wz))
 
 
 @lean
-def touch_surface(world, body, i, step, contacts, held, found, used, points, near, begin, end, one_sided) -> int:
+def touch_surface(
+    world: Record,
+    body: Record,
+    i: int,
+    step: float,
+    contacts: Records,
+    held: int,
+    found: Records,
+    used: Int64,
+    points: Float64,
+    near: Int32,
+    begin: Float64,
+    end: Float64,
+    one_sided: Uint8,
+) -> int:
     """Append the contacts of a body with the surface; returns the number of all."""
     part = world.now / world.span
     margin = (rush_of(body) + fall_of(world) * step + body.rush) * step + 0.02 * body.least
@@ -234,7 +264,17 @@ def velocity(begin: Float64, end: Float64, t: int, k: int, rate: float) -> Point
 
 
 @lean
-def touch_others(world, bodies, i, step, contacts, held, found, used, points) -> int:
+def touch_others(
+    world: Record,
+    bodies: Records,
+    i: int,
+    step: float,
+    contacts: Records,
+    held: int,
+    found: Records,
+    used: Int64,
+    points: Float64,
+) -> int:
     """Append the contacts of a body with the ground, earlier bodies and fixed ones; returns the number of all."""
     body = bodies[i]
     fall = fall_of(world) * step
@@ -265,7 +305,7 @@ def touch_others(world, bodies, i, step, contacts, held, found, used, points) ->
 
 
 @lean
-def solve_step(world, bodies, contacts, olds, n_olds, h) -> None:
+def solve_step(world: Record, bodies: Records, contacts: Records, olds: Records, n_olds: int, h: float) -> None:
     """Velocities after a step, and the positions that they lead to."""
     count = world.contacts
     warm = h / world.before if world.before > 0.0 else 0.0
@@ -307,13 +347,10 @@ def solve_step(world, bodies, contacts, olds, n_olds, h) -> None:
 
 
 @lean
-def prepare(contact, bodies, olds, n_olds, warm) -> None:
+def prepare(contact: Record, bodies: Records, olds: Records, n_olds: int, warm: float) -> None:
     """Directions, effective masses, and the impulse of the nearest contact of the step before."""
     n = (contact.nx, contact.ny, contact.nz)
-    if abs(n[0]) < 0.6:
-        s = (0.0, -n[2], n[1])
-    else:
-        s = (n[2], 0.0, -n[0])
+    s = (0.0, -n[2], n[1]) if abs(n[0]) < 0.6 else (n[2], 0.0, -n[0])
     size = 1.0 / np.sqrt(dot(s, s))
     s = (size * s[0], size * s[1], size * s[2])
     t = cross(n, s)
@@ -353,7 +390,7 @@ def prepare(contact, bodies, olds, n_olds, warm) -> None:
 
 
 @lean
-def mass_along(contact, bodies, d: Point) -> float:
+def mass_along(contact: Record, bodies: Records, d: Point) -> float:
     """The mass that an impulse along a direction moves."""
     body = bodies[contact.one]
     total = share_of(body, (contact.ax, contact.ay, contact.az), d)
@@ -363,14 +400,14 @@ def mass_along(contact, bodies, d: Point) -> float:
 
 
 @inlined
-def share_of(body, arm: Point, d: Point) -> float:
+def share_of(body: Record, arm: Point, d: Point) -> float:
     """The speed along d that a unit impulse along d gives to a point of a body."""
     r = cross(arm, d)
-    return body.im + dot(r, spun(body, r))
+    return float(body.im + dot(r, spun(body, r)))
 
 
 @inlined
-def spun(body, p: Point) -> Point:
+def spun(body: Record, p: Point) -> Point:
     """The angular velocity that an angular impulse gives."""
     return (
         body.sxx * p[0] + body.sxy * p[1] + body.sxz * p[2],
@@ -380,7 +417,7 @@ def spun(body, p: Point) -> Point:
 
 
 @inlined
-def velocity_at(body, x: float, y: float, z: float) -> Point:
+def velocity_at(body: Record, x: float, y: float, z: float) -> Point:
     """The velocity of the point of a body at an arm."""
     return (
         body.vx + body.wy * z - body.wz * y,
@@ -390,7 +427,7 @@ def velocity_at(body, x: float, y: float, z: float) -> Point:
 
 
 @lean
-def relative_velocity(contact, bodies) -> Point:
+def relative_velocity(contact: Record, bodies: Records) -> Point:
     """The velocity of the body's point of a contact against the other's."""
     a = velocity_at(bodies[contact.one], contact.ax, contact.ay, contact.az)
     if contact.other >= 0:
@@ -400,14 +437,14 @@ def relative_velocity(contact, bodies) -> Point:
 
 
 @inlined
-def speed_along(contact, bodies) -> float:
+def speed_along(contact: Record, bodies: Records) -> float:
     """The speed at which a contact opens."""
     u = relative_velocity(contact, bodies)
-    return u[0] * contact.nx + u[1] * contact.ny + u[2] * contact.nz
+    return float(u[0] * contact.nx + u[1] * contact.ny + u[2] * contact.nz)
 
 
 @lean
-def apply_impulse(contact, bodies, n: float, s: float, t: float) -> None:
+def apply_impulse(contact: Record, bodies: Records, n: float, s: float, t: float) -> None:
     """Add an impulse along the three directions of a contact."""
     p = (
         n * contact.nx + s * contact.sx + t * contact.tx,
@@ -420,7 +457,7 @@ def apply_impulse(contact, bodies, n: float, s: float, t: float) -> None:
 
 
 @lean
-def push(body, arm: Point, p: Point) -> None:
+def push(body: Record, arm: Point, p: Point) -> None:
     """Change the velocity of a body by an impulse at an arm."""
     body.vx += body.im * p[0]
     body.vy += body.im * p[1]
@@ -432,7 +469,7 @@ def push(body, arm: Point, p: Point) -> None:
 
 
 @lean
-def relax(contact, bodies, h: float, springs: bool) -> None:
+def relax(contact: Record, bodies: Records, h: float, springs: bool) -> None:
     """One projected Gauss-Seidel step of a contact."""
     least = bodies[contact.one].least
     bias, hard, soft = 0.0, 1.0, 0.0
@@ -461,7 +498,7 @@ def relax(contact, bodies, h: float, springs: bool) -> None:
 
 
 @lean
-def bounce_off(world, contact, bodies) -> None:
+def bounce_off(world: Record, contact: Record, bodies: Records) -> None:
     """Return a part of the speed at which a contact closed."""
     slow = SLOW * np.sqrt(fall_of(world) * bodies[contact.one].least)
     if contact.bounce <= 0.0 or contact.most <= 0.0 or contact.approach > -slow:
@@ -476,7 +513,7 @@ def bounce_off(world, contact, bodies) -> None:
 
 
 @lean
-def move(world, body, h: float) -> None:
+def move(world: Record, body: Record, h: float) -> None:
     """Move and turn a body by its velocities."""
     half = 0.5 * h * h if body.free else 0.0
     body.x += h * body.vx - half * world.gx
@@ -490,7 +527,7 @@ def move(world, body, h: float) -> None:
 
 
 @lean
-def spin_freely(body, w: Point, h: float) -> Point:
+def spin_freely(body: Record, w: Point, h: float) -> Point:
     """The angular velocity after a step without torque, in the axes of the body."""
     a, b, c = (body.jz - body.jy) / body.jx, (body.jx - body.jz) / body.jy, (body.jy - body.jx) / body.jz
     x, y, z = w
@@ -508,7 +545,7 @@ def spin_freely(body, w: Point, h: float) -> Point:
 
 
 @lean
-def turn(body, w: Point, h: float) -> None:
+def turn(body: Record, w: Point, h: float) -> None:
     """Rotate a body by an angular velocity in its own axes."""
     speed = np.sqrt(dot(w, w))
     half = 0.5 * speed * h
@@ -526,7 +563,7 @@ def turn(body, w: Point, h: float) -> None:
 
 
 @lean
-def place(body) -> None:
+def place(body: Record) -> None:
     """The matrices of a body that follow from its quaternion."""
     x, y, z, w = body.qx, body.qy, body.qz, body.qw
     body.r00, body.r01, body.r02 = 1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)
@@ -544,7 +581,7 @@ def place(body) -> None:
 
 
 @compiled_by({"_nrt": False}, "body.1", RECORDS)
-def place_all(bodies) -> None:
+def place_all(bodies: Records) -> None:
     """Derived quantities of all bodies."""
     for i in range(bodies.shape[0]):
         bodies[i].im = 0.0 if bodies[i].fixed else 1.0 / bodies[i].mass

@@ -16,7 +16,7 @@ diagonal in the axes of the body:
 from __future__ import annotations
 
 from math import hypot, pi
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -58,6 +58,9 @@ WORLD = np.dtype(
         (name, "f8") for name in ("began", "span", "now", "until")
     ]  # of the interval: start, length, what is done, what is next
 )
+#: A record of an array of these types, and the array; fields are attributes in kernels only.
+Record = Any
+Records = Any
 #: Names of the records in the signatures of kernels.
 RECORDS = {"body": BODY, "contact": CONTACT, "world": WORLD}
 

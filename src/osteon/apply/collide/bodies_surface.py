@@ -5,8 +5,9 @@ so one refit per pair of frames finds every triangle that a body may touch in be
 an outer side; those of open ones are touched from both sides.
 
 Notes
-8,431 vertices, 16,843 triangles, one core: refit of one interval 0.4 ms, of which gathering corners is half. A
-simulation of 48 frames with ten bodies spends 4 % of its time here.
+8,431 vertices, 16,843 triangles, one core, per interval: boxes 0.14 ms, gathering corners of both ends 4.7 ms. A
+`Collider` answers for one pose; a simulation needs what moves between two poses near every body in many short steps, and
+reads all of it from one refit.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from osteon.apply.collide.bodies_state import Record
 from osteon.core.arrays import Float64, FloatArray, Int32
 from osteon.core.box_tree import build_boxes
 from osteon.core.kernels import compiled_by, lean
@@ -101,7 +103,7 @@ def fit_swept(begin: Float64, end: Float64, links: Int32, bounds: Float64) -> No
 
 
 @lean
-def list_near(begin, end, links, bounds, body, near) -> float:
+def list_near(begin: Float64, end: Float64, links: Int32, bounds: Float64, body: Record, near: Int32) -> float:
     """Write the triangles that sweep through the box of a body to `near` (c,), and their number to body.count.
 
     The number may exceed the room. Returns the longest way of a corner of them.
@@ -130,11 +132,11 @@ def list_near(begin, end, links, bounds, body, near) -> float:
                 farthest = max(farthest, x * x + y * y + z * z)
         node += 1
     body.count = count
-    return np.sqrt(farthest)
+    return float(np.sqrt(farthest))
 
 
 @lean
-def _is_outside(begin, end, t, body) -> bool:
+def _is_outside(begin: Float64, end: Float64, t: int, body: Record) -> bool:
     """Whether the box that a triangle sweeps misses the box of a body."""
     for k in range(3):
         low = min(begin[t, k], begin[t, 3 + k], begin[t, 6 + k], end[t, k], end[t, 3 + k], end[t, 6 + k])

@@ -108,7 +108,9 @@ def solid_of(body: RigidBody) -> Solid:
 
 def _box_mesh(half: Float64) -> tuple[Float64, Float64, np.ndarray, np.ndarray]:
     """A box with flat faces."""
-    vertices, normals, faces = [], [], []
+    vertices: list[Float64] = []
+    normals: list[Float64] = []
+    faces: list[tuple[int, int, int]] = []
     for axis in range(3):
         for side in (1.0, -1.0):
             n, u, v = np.zeros(3), np.zeros(3), np.zeros(3)
@@ -151,7 +153,8 @@ def _round_mesh(size: Float64) -> tuple[Float64, Float64, np.ndarray, np.ndarray
 
 def _ground_of(scene: Scene, model: SkinnedModel) -> Solid:
     """A square of ground below the character and the bodies."""
-    assert scene.ground is not None and scene.ground.height is not None
+    assert scene.ground is not None
+    assert scene.ground.height is not None
     up = scene.up
     half = GROUND * model.diagonal
     across = np.eye(3)[int(np.argmin(np.abs(up)))]
