@@ -6,10 +6,11 @@ its last frame to its first takes one frame, as players interpolate it.
 
 The solver is `bodies_solver.py`, contacts are `bodies_contacts.py`, and the tree of the surface is `bodies_surface.py`.
 
-Notes, why an own solver. The package rapier3d 0.36 (Apache-2.0) has the engine Rapier in single precision. Contacts come
-from its own search only: a hook may change or drop those of a pair, not add any; its continuous collision detection sees
-rigid motions, not vertices that move; and a deforming mesh has no velocity at its vertices. pybullet 3.2 (zlib) has no
-contacts from outside either. Both would need a rebuilt mesh per step, and would miss what passes between two steps.
+Notes, why an own solver. The package rapier3d 0.36 (Apache-2.0) has the engine Rapier in single precision. Contacts
+come from its own search only: a hook may change or drop those of a pair, not add any; its continuous collision
+detection sees rigid motions, not vertices that move; a deforming mesh has no velocity at its vertices. pybullet 3.2
+(zlib) takes no contacts from outside either. Both would need a rebuilt mesh per step, and would miss what passes between
+two steps.
 """
 
 from __future__ import annotations
