@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BoneTrack": "osteon.core.animation",
     "Clip": "osteon.core.animation",
+    "Collider": "osteon.apply.collide.collider",
     "CompareOptions": "osteon.pipeline.options",
     "EigenSkinOptions": "osteon.fit.eigenskin.options",
     "LoadOptions": "osteon.io",
@@ -69,6 +70,7 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from osteon.apply.collide.collider import Collider
     from osteon.core.animation import BoneTrack, Clip
     from osteon.core.character import Skin
     from osteon.core.errors import OsteonError

@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+from osteon.apply.collide.options import CollideOptions
 from osteon.cli.compare import CompareFiles
 from osteon.cli.eigenskin import EigenSkinFiles
 from osteon.cli.lod import LodFiles
@@ -35,6 +36,7 @@ _CLASSES = (
     *(EigenSkinFiles, EigenSkinOptions),
     *(SimulateFiles, SweepOptions, FleshOptions),
     *(LodFiles, LodOptions),
+    CollideOptions,
     *(PoseFiles, PoserOptions),
     *(StudyServing, StudyReportFiles),
 )

@@ -25,6 +25,7 @@ COMMANDS = {
     "skin": "Turn a mesh sequence into a skinned model.",
     "rig": "Find the skeleton that moves a mesh sequence.",
     "lod": "Give a skinned model levels of detail: fewer bones, blends and triangles.",
+    "collide": "Find where skinned characters interpenetrate.",
     "compare": "Compare skinning models on held-out poses.",
     "eigenskin": "Learn corrections that follow the joints, from meshes of known poses.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",

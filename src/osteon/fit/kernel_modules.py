@@ -71,8 +71,27 @@ LOD_KERNELS = (
     "osteon.lod.search.pair_moments",
     *LEVEL_KERNELS,
 )
+#: Collision of skinned characters.
+COLLIDE_KERNELS = (
+    "osteon.apply.collide.cast_rays",
+    "osteon.apply.collide.leaf_vertices",
+    "osteon.apply.collide.least_ellipsoid",
+    "osteon.apply.collide.nearest_triangle",
+    "osteon.apply.collide.surface_area_tree",
+    "osteon.apply.collide.triangle_pairs",
+    "osteon.deform.pose",
+)
 ALL_KERNELS = tuple(
-    dict.fromkeys((*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS))
+    dict.fromkeys(
+        (
+            *COMPARE_KERNELS,
+            *CORRECTION_KERNELS,
+            *ELASTIC_KERNELS,
+            *EIGENSKIN_KERNELS,
+            *LOD_KERNELS,
+            *COLLIDE_KERNELS,
+        )
+    )
 )
 
 
