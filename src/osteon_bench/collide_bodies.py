@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,7 @@ def _shoot(
 
     simulation = Simulation(Scene((shot,), np.zeros(3), None, Touch(0.5, 0.0)))
     boxes, crossed, least = SurfaceBoxes.of(poses[0], model.faces), False, np.inf
-    for begin, end in zip(poses[:-1], poses[1:], strict=True):
+    for begin, end in pairwise(poses):
         simulation.begin_interval(1 / fps)
         moved = surface.moved(begin, end)
         for k in range(1, CHECKS + 1):

@@ -12,11 +12,14 @@ import click
 from osteon.cli.common import WallTime, console, print_json, progress_bar, say_lost, time_text, write_json
 from osteon.cli.info import load_skinned, take_clips
 from osteon.cli.outputs import file_output, plan_outputs
+from osteon.core.compile_kernels import compile_kernels, start_compiling
 from osteon.core.errors import OptionError
+from osteon.fit.kernel_modules import BODY_KERNELS
 from osteon.io import LoadOptions
 
 if TYPE_CHECKING:
-    from osteon.apply.collide.bodies import BodyOptions, BodyTrack
+    from osteon.apply.collide.bodies import BodyTrack
+    from osteon.apply.collide.bodies_options import BodyOptions
     from osteon.apply.collide.scene import Scene
     from osteon.core.model import SkinnedModel
 
@@ -42,6 +45,7 @@ def run_scene(
     outputs = plan_outputs(
         [files.character, files.scene], file_output("-o", files.output, SUFFIXES), file_output("--json", json_file)
     )
+    start_compiling(BODY_KERNELS)  # while the files are read
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
             from osteon.apply.collide.scene import load_scene
@@ -51,6 +55,8 @@ def run_scene(
         with clock.stage("import"):
             from osteon.apply.collide.bodies import simulate_bodies
             from osteon.apply.collide.scene_files import save_scene
+
+            compile_kernels(BODY_KERNELS, progress)
         with clock.stage("fit"):
             tracks = simulate_bodies(model, scene, options=options, progress=progress)
         with outputs.writing():

@@ -55,7 +55,8 @@ SCENE: dict[str, Any] = {
 
 def collide_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
     """Skin the fox, simulate the bodies, write both, and draw them at four moments."""
-    from osteon.apply.collide.bodies import BodyOptions, simulate_bodies
+    from osteon.apply.collide.bodies import simulate_bodies
+    from osteon.apply.collide.bodies_options import BodyOptions
     from osteon.apply.collide.scene import load_scene
     from osteon.apply.collide.scene_files import save_scene
     from osteon.cli.collide_bodies import describe_scene

@@ -9,8 +9,8 @@ The solver is `bodies_solver.py`, contacts are `bodies_contacts.py`, and the tre
 Notes, why an own solver. The package rapier3d 0.36 (Apache-2.0) has the engine Rapier in single precision. Contacts
 come from its own search only: a hook may change or drop those of a pair, not add any; its continuous collision
 detection sees rigid motions, not vertices that move; a deforming mesh has no velocity at its vertices. pybullet 3.2
-(zlib) takes no contacts from outside either. Both would need a rebuilt mesh per step, and would miss what passes between
-two steps.
+(zlib) takes no contacts from outside either. Both would need a rebuilt mesh per step, and would miss what passes
+between two steps.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.apply.collide.bodies_contacts import FOUND, KEPT, MOST_POINTS
+from osteon.apply.collide.bodies_options import BodyOptions
 from osteon.apply.collide.bodies_solver import DONE, MOST_STEPS, place_all, run_interval
 from osteon.apply.collide.bodies_state import BODY, CONTACT, KINDS, WORLD, reach_of
 from osteon.apply.collide.bodies_surface import SweptSurface
@@ -30,7 +31,6 @@ from osteon.core.animation import Clip
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
-from osteon.core.options import check_options, option
 from osteon.core.progress import Progress, report_progress
 from osteon.deform.pose import pose_frames
 
@@ -38,34 +38,6 @@ from osteon.deform.pose import pose_frames
 POSED = 32
 #: Triangles per body that are listed at first; the lists grow.
 LISTED = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class BodyOptions:
-    """How bodies are simulated."""
-
-    rate: float = option(
-        60.0,
-        help="Keys per second of the bodies in the file.",
-        flags=("--body-keys",),
-        minimum=1,
-        maximum=1000,
-        unit="per second",
-    )
-    loops: int = option(
-        1, help="Times that every clip is played while the bodies move.", flags=("--loops",), minimum=1, maximum=1000
-    )
-    steps: float = option(
-        240.0,
-        help="Steps of the solver per second at least; fast bodies get more.",
-        flags=("--steps",),
-        minimum=30,
-        maximum=100_000,
-        unit="per second",
-    )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """The surface of a moving character between two frames, as a tree of the boxes that its triangles sweep.
 
-A vertex moves linearly from one frame to the next, as the page plays it. A box around both ends contains all of the way,
-so one refit per pair of frames finds every triangle that a body may touch in between. Triangles of closed shells have
-an outer side; those of open ones are touched from both sides.
+A vertex moves linearly from one frame to the next, as the page plays it. A box around both ends contains all of the
+way, so one refit per pair of frames finds every triangle that a body may touch in between. Triangles of closed shells
+have an outer side; those of open ones are touched from both sides.
 
 Notes
 8,431 vertices, 16,843 triangles, one core, per interval: boxes 0.14 ms, gathering corners of both ends 4.7 ms. A
-`Collider` answers for one pose; a simulation needs what moves between two poses near every body in many short steps, and
-reads all of it from one refit.
+`Collider` answers for one pose; a simulation needs what moves between two poses near every body in many short steps,
+and reads all of it from one refit.
 """
 
 from __future__ import annotations

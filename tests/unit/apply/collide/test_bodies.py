@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from osteon.apply.collide.bodies import BodyOptions, Simulation, key_moments, place_scene, simulate_bodies
+from osteon.apply.collide.bodies import Simulation, key_moments, place_scene, simulate_bodies
+from osteon.apply.collide.bodies_options import BodyOptions
 from osteon.apply.collide.bodies_state import inertia_of, volume_of
 from osteon.apply.collide.bodies_surface import SweptSurface, closed_triangles
 from osteon.apply.collide.scene import Ground, RigidBody, Scene, Touch

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from osteon.apply.collide.bodies import BodyOptions, place_scene, simulate_bodies
+from osteon.apply.collide.bodies import place_scene, simulate_bodies
+from osteon.apply.collide.bodies_options import BodyOptions
 from osteon.apply.collide.scene import RigidBody, Scene
 from osteon.apply.collide.scene_files import save_scene, solid_of
 from osteon.core.errors import OptionError

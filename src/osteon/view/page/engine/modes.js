@@ -2,6 +2,9 @@
 // and all have the interface of `ModelMode`.
 import { Clock } from "./clock.js";
 
+/** How much more than the character is in view while bodies move around it. */
+const ROOM = 1.5;
+
 /**
  * @typedef {import("./engine.js").Engine} Engine
  * @typedef {import("./character.js").Character} Character
@@ -162,11 +165,20 @@ export class CollideMode extends ModelMode {
   enter() {
     const { engine, bodies } = this;
     engine.model.showExtras(bodies.view.meshes, bodies.view.casters);
+    if (!engine.orbitCamera.touched) engine.fit();
   }
 
   exit() {
-    this.engine.model.showExtras([], []);
+    const { engine } = this;
+    engine.model.showExtras([], []);
     this.bodies.left();
+    if (!engine.orbitCamera.touched) engine.fit();
+  }
+
+  /** With room around the character. @returns {Framed} */
+  frame() {
+    const found = super.frame();
+    return { ...found, points: found.points.map((point) => point.map((value) => ROOM * value)) };
   }
 
   draw() {
