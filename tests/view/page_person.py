@@ -39,7 +39,7 @@ GROUPS = {
     "View": ("View", "About"),
 }
 #: Seconds after which something that a test waits for is said to be wrong, not slow: machines may do much else.
-PATIENCE = 30.0
+PATIENCE = 300.0
 #: Roles that mean nothing to a reader without a name.
 NAMED = "button|slider|textbox|combobox|checkbox|switch|radio|spinbutton|searchbox|listbox|progressbar|img|group|region"
 
