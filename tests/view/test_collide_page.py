@@ -145,7 +145,7 @@ def test_bodies_are_dropped_and_the_timeline_goes_back(person: Person) -> None:
         person.page.evaluate("() => window.osteon.page.colliding.simulation.solver.steps") == kept
     )  # all from the cache
     clock = person.page.evaluate(
-        "() => { const { engine, page } = window.osteon; return [engine.clock.time, page.colliding.simulation.clipTime]; }"
+        "() => [window.osteon.engine.clock.time, window.osteon.page.colliding.simulation.clipTime]"
     )
     assert clock[0] == pytest.approx(clock[1], abs=1e-9)
     assert re.search(r"bodies\s+3", panel.inner_text())

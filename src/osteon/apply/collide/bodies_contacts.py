@@ -275,7 +275,7 @@ def touch_ball(
         n = (side * off[0] / far, side * off[1] / far, side * off[2] / far)
     u = mixed(speeds[0], speeds[1], speeds[2], share)
     emit(found, used, body, one, SURFACE, t, n, plus(p, n, -body.a), q, u)
-    # Contacts from behind are told apart by `most`; only the nearest of all may stay (keep_contacts).
+    # `most` marks contacts from behind, of which only the nearest of all may stay (keep_contacts).
     if behind:
         found[used[0] - 1].most = far + 1e-300
 

@@ -25,7 +25,6 @@ from osteon.io.gltf.read.document import Document, open_document
 from osteon.io.gltf.write.model import write_gltf
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
-from osteon.synth.shapes import make_grid
 
 SUFFIXES = (".glb", ".gltf")
 #: Stripes around a round solid, which show that it rolls; cells of a stripe, and from pole to pole.
@@ -157,15 +156,14 @@ def _ground_of(scene: Scene, model: SkinnedModel) -> Solid:
     assert scene.ground.height is not None
     up = scene.up
     half = GROUND * model.diagonal
-    across = np.eye(3)[int(np.argmin(np.abs(up)))]
-    u = np.cross(up, across)
+    u = np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
     u /= np.linalg.norm(u)
-    grid = make_grid(8, 8, 2 * half, 2 * half)
-    flat = grid.vertices - half * np.array([1.0, 1.0, 0.0])
-    axes = np.stack([u, np.cross(up, u), up])
-    vertices: Float32 = (flat @ axes).astype(np.float32)
+    across = np.cross(up, u)
+    corners = [s * u + t * across for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    vertices: Float32 = (half * np.array(corners)).astype(np.float32)
     middle = model.rest.astype(np.float64).mean(axis=0)
     position = middle + (scene.ground.height - middle @ up) * up
     normals = np.broadcast_to(up.astype(np.float32), vertices.shape).copy()
     colors = np.full(vertices.shape, GREY, np.float32)
-    return Solid("ground", vertices, normals, colors, grid.faces, position, np.array([0.0, 0.0, 0.0, 1.0]), True)
+    faces = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+    return Solid("ground", vertices, normals, colors, faces, position, np.array([0.0, 0.0, 0.0, 1.0]), True)
