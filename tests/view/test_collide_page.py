@@ -1,4 +1,4 @@
-"""The Collide panel used as a person would: bodies dropped and thrown, the timeline of what was simulated, colliders."""
+"""The Collide panel used as a person would: bodies dropped and thrown, the timeline of a simulation, colliders."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ TREE = """() => {
   let [outside, seed] = [0, 7];
   const random = () => (seed = (1103515245 * seed + 12345) % 2147483648) / 2147483648;
   const frames = Array.from({ length: pack.counts.frames }, (_, f) => f);
-  const positions = frames.map((f) => window.osteon.engine.character.positionsOf("result", { first: f, second: f, between: 0 }, null));
+  const posed = (f) => window.osteon.engine.character.positionsOf("result", { first: f, second: f, between: 0 }, null);
+  const positions = frames.map(posed);
   for (const f of frames) {
     const boxes = tree.boxesOf(f);
     for (let node = 0; node < tree.count; node++) {

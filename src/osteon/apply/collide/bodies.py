@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from osteon.apply.collide.bodies_contacts import FOUND, KEPT, MOST_POINTS
 from osteon.apply.collide.bodies_options import BodyOptions
-from osteon.apply.collide.bodies_solver import DONE, MOST_STEPS, place_all, run_interval
+from osteon.apply.collide.bodies_solver import DONE, TOO_FAST, place_all, run_interval
 from osteon.apply.collide.bodies_state import BODY, CONTACT, KINDS, WORLD, reach_of
 from osteon.apply.collide.bodies_surface import SweptSurface
 from osteon.apply.collide.scene import Scene
@@ -61,8 +61,6 @@ def simulate_bodies(
 ) -> tuple[BodyTrack, ...]:
     """The motion of a scene's bodies during every clip of a model."""
     options = options or BodyOptions()
-    if not model.n_frames:
-        raise GeometryError("the model has no frames; bodies need a character that moves, or at least one pose")
     placed = place_scene(model, scene)
     surface = SweptSurface.of(pose_frames(model, 0, 1)[0], model.faces)
     total, done, tracks = sum(clip.n_frames for clip in model.clips), 0, []
@@ -136,8 +134,8 @@ class Simulation:
                 *(self.world, self.bodies, self._contacts, self._olds, self._found, self._used, self._points),
                 *(self._near, surface.begin, surface.end, surface.links, surface.bounds, surface.one_sided),
             )
-            if self.world["steps"][0] > MOST_STEPS * 100:
-                raise GeometryError("bodies: they move too fast to be simulated; reduce velocities or gravity")
+            if state == TOO_FAST:
+                raise GeometryError("bodies: they move too fast for their size; reduce velocities, or gravity")
             if state == DONE:
                 break
             longest = int(self.bodies["count"].max())

@@ -35,7 +35,7 @@ BIAS = 0.01
 MOST_POINTS = 24
 #: Corners of a triangle, or their velocities.
 Corners = tuple[Point, Point, Point]
-#: Contacts of a body with one other at most, and found ones among which they are chosen.
+#: Contacts of a body with one other at most, and found ones among which they are chosen; more are thinned out in turns.
 KEPT, FOUND = 8, 512
 
 
@@ -681,14 +681,13 @@ def keep_contacts(found: Records, count: int, body: Record, kept: Records, held:
     for i in range(count):
         if found[i].most > 0.0:
             found[i].spare = 0 if i == behind else 1
-            found[i].most = 0.0
     begin = held
     for _ in range(KEPT):
         best, chosen = -np.inf, -1
         for i in range(count):
             if found[i].spare:
                 continue
-            score = -found[i].gap
+            score = -found[i].gap if held == begin else np.inf
             for k in range(begin, held):
                 score = min(score, _news_of(found[i], kept[k], body))
             if score > best:

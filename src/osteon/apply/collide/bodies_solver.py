@@ -31,6 +31,7 @@ import numpy as np
 
 from osteon.apply.collide.bodies_contacts import (
     KEPT,
+    MOST_POINTS,
     box_on_triangle,
     keep_contacts,
     on_body,
@@ -48,8 +49,8 @@ from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, lean
 REACH = 0.5
 #: Radians that a body that is no ball may turn in one step.
 TURN = 0.25
-#: Steps of an interval between two frames at most.
-MOST_STEPS = 100_000
+#: Steps of one call at most.
+MOST_STEPS = 200_000
 #: Stiffness of the springs as a part of the rate of steps, their damping ratio, and overlap that they leave, in radii.
 STIFFNESS, DAMPING, SLOP = 0.25, 10.0, 1e-3
 #: Overlaps are removed by at most this many radii per second.
@@ -60,8 +61,8 @@ SWEEPS = 6
 SLOW = 0.5
 #: A contact takes over impulses of one that was at most this many radii away.
 SAME = 0.25
-#: Results of `run_interval`: all is done, or a list of triangles or of contacts is too short.
-DONE, FULL = 0, 1
+#: Results of `run_interval`: all is done, a list of triangles or of contacts is too short, or too many steps.
+DONE, FULL, TOO_FAST = 0, 1, 2
 
 
 @compiled_by(
@@ -84,11 +85,12 @@ def run_interval(
     bounds: Float64,
     one_sided: Uint8,
 ) -> int:
-    """Simulate from worlds[0].now to worlds[0].until; returns DONE, or FULL with the state of the last step.
+    """Simulate from worlds[0].now to worlds[0].until; returns DONE, or else the state of the last step stays.
 
     olds (c,), found (m,), used (1,) and points (2 MOST_POINTS,3) are scratch; near (n,c) lists triangles.
     """
     world = worlds[0]
+    begun = world.steps
     while world.now < world.until:
         if not list_triangles(world, bodies, near, begin, end, links, bounds):
             return FULL
@@ -112,8 +114,8 @@ def run_interval(
         world.now = world.until if left - step <= 1e-12 * world.span else world.now + step
         world.before = step
         world.steps += 1
-        if world.steps > MOST_STEPS:
-            return DONE
+        if world.steps - begun > MOST_STEPS:
+            return TOO_FAST
     return DONE
 
 
@@ -230,6 +232,8 @@ def touch_surface(
             continue
         rate = 1.0 / world.span
         speeds = velocity(begin, end, t, 0, rate), velocity(begin, end, t, 3, rate), velocity(begin, end, t, 6, rate)
+        if used[0] > found.shape[0] - MOST_POINTS:
+            used[0] = thin_out(found, int(used[0]), body, contacts, held)
         outer = one_sided[t] == 1
         if body.kind == BOX:
             box_on_triangle(found, used, body, i, t, margin, outer, (a, b, c), speeds, points)
@@ -241,6 +245,15 @@ def touch_surface(
         contacts[k].friction = np.sqrt(body.friction * world.surface_friction)
         contacts[k].bounce = max(body.bounce, world.surface_bounce)
     return held
+
+
+@lean
+def thin_out(found: Records, count: int, body: Record, contacts: Records, held: int) -> int:
+    """Keep the most useful of the found contacts only, at the beginning of the list; returns their number."""
+    kept = keep_contacts(found, count, body, contacts, held) - held
+    for k in range(kept):
+        found[k] = contacts[held + k]
+    return kept
 
 
 @inlined

@@ -13,6 +13,7 @@ from osteon.apply.collide.bodies_state import inertia_of, volume_of
 from osteon.apply.collide.bodies_surface import SweptSurface, closed_triangles
 from osteon.apply.collide.scene import Ground, RigidBody, Scene, Touch
 from osteon.core.arrays import Float64
+from osteon.core.errors import GeometryError
 from osteon.synth.shapes import make_grid, make_sphere, make_tube
 from tests.posable import posable_model
 
@@ -229,6 +230,27 @@ def test_bodies_lie_on_a_mesh_as_on_the_ground(shape: str) -> None:
         run(simulation, 2, surface)
         places.append(place_of(simulation))
     np.testing.assert_allclose(places[0], places[1], atol=5e-3)
+
+
+@pytest.mark.parametrize("shape", ["sphere", "box"])
+def test_a_large_body_lies_on_many_triangles(shape: str) -> None:
+    """More triangles and contacts than the lists hold at first."""
+    size = np.array([0.9, 0, 0] if shape == "sphere" else [0.9, 0.2, 0.7])
+    large = RigidBody(
+        shape, size, np.array([0.02, (0.9 if shape == "sphere" else 0.2) + 1e-3, 0]), touch=Touch(0.6, 0.0)
+    )  # type: ignore[arg-type]
+    simulation = Simulation(scene(large))
+    run(simulation, 2, floor(cells=120, half=1.5))
+    np.testing.assert_allclose(place_of(simulation), [0.02, large.position[1], 0], atol=3e-3)
+    assert simulation.bodies["count"][0] > 1024
+
+
+def test_what_cannot_be_simulated_is_refused() -> None:
+    tube = make_tube(24, 48, 0.05, 2.0)
+    surface = SweptSurface.of(tube.vertices, tube.faces)
+    fast = body("sphere", [0.5, 0.06, 0], velocity=np.array([1e12, 0, 0]))
+    with pytest.raises(GeometryError, match="too fast"):
+        run(Simulation(scene(fast)), 1, surface)
 
 
 def test_a_fixed_body_carries_others() -> None:

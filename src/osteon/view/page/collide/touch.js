@@ -304,7 +304,7 @@ export function chosen(found, body) {
   while (kept.length < KEPT) {
     let [best, pick] = [-Infinity, /** @type {Touch|null} */ (null)];
     for (const one of left) {
-      const score = kept.reduce((least, known) => Math.min(least, newsOf(one, known, body)), -one.gap);
+      const score = kept.reduce((least, known) => Math.min(least, newsOf(one, known, body)), kept.length ? Infinity : -one.gap);
       if (score > best) [best, pick] = [score, one];
     }
     if (!pick) break;
