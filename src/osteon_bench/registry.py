@@ -45,6 +45,9 @@ BENCHES = {
         "fewer bones, blends and triangles: error, cost of the search and of levels, no pops",
         ("data",),
     ),
+    "collide": Bench(
+        "collision of skinned characters: exactness, and time against skinning all vertices and refitting"
+    ),
     "fuzz": Bench("damaged files: inputs, line coverage, crashes and hangs of every reader", ("threads", "inputs")),
     "faults": Bench("kills and power cuts: what six commands leave, and whether the next run continues", ("inputs",)),
     "firstrun": Bench("compile time of the first run, compared with another checkout", ("against",)),

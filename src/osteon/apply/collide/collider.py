@@ -46,11 +46,13 @@ from osteon.apply.collide.tree_table import (
     BLENDED,
     BOUNDS_BY,
     COUNTS,
+    FIELD,
     LAZY,
-    N_POINTERS,
     READ,
+    SERIAL,
     STACK,
     STORED,
+    TABLE,
     retarget,
     write_table,
 )
@@ -219,29 +221,45 @@ class Collider:
 
     def _posed(self, pose: FloatArray, coefficients: ArrayLike | None) -> ColliderPose:
         model = self.model
-        transforms = np.array(pose, np.float64, order="C")
-        if transforms.shape != (model.n_bones, 3, 4) or not math.isfinite(transforms.sum()):
-            checked("transforms", transforms, (model.n_bones, 3, 4), np.float64)
-        arrays: Arrays = {"transforms": transforms.reshape(1, -1, 12)}
-        if self.tree.rank or coefficients is not None:
-            given = self._stored_row(coefficients)
-            track = BoneTrack(transforms[None].astype(np.float32), bone_type_of(transforms[None]), model.track.names)
-            arrays["coefficients"] = self._coefficients(Animation(track, coefficients=given), given)
+        given = np.asarray(pose)
+        if given.shape != (model.n_bones, 3, 4):
+            checked("transforms", given, (model.n_bones, 3, 4), np.float64)
         if self.tree.vertices_by == BLENDED:
-            return ColliderPose(self, self._lazy_table(arrays), 0, arrays)
-        basis = self.tree.arrays["basis"].swapaxes(0, 1)
+            return self._bounded(given, coefficients)
+        transforms = checked("transforms", given, (model.n_bones, 3, 4), np.float64)
+        arrays: Arrays = {"transforms": transforms.reshape(1, -1, 12)}
         rest = self.tree.arrays["rest"].astype(np.float64)[None]
-        if self.tree.rank:
+        if self.tree.rank or coefficients is not None:
+            arrays["coefficients"] = self._row_of(transforms, coefficients)
+            basis = self.tree.arrays["basis"].swapaxes(0, 1)
             rest = rest + np.einsum("fr,rvi->fvi", arrays["coefficients"], basis)
         arrays["stored"] = pose_points(model.deformer.take(self.tree.vertices), rest, transforms[None])
         return ColliderPose(self, self._refit_table(arrays), 0, arrays)
 
-    def _lazy_table(self, arrays: Arrays) -> Int64:
-        """The table of a new pose whose boxes are bounds, computed on demand."""
+    def _row_of(self, transforms: Float64, coefficients: ArrayLike | None) -> Float64:
+        """(1,r) coefficients of all columns that move positions in a new pose."""
+        given = self._stored_row(coefficients)
+        track = BoneTrack(transforms[None].astype(np.float32), bone_type_of(transforms[None]), self.model.track.names)
+        return self._coefficients(Animation(track, coefficients=given), given)
+
+    def _bounded(self, transforms: FloatArray, coefficients: ArrayLike | None) -> ColliderPose:
+        """A new pose whose boxes are bounds, computed on demand. Its bones and coefficients lie behind its table."""
         if self._lazy is None:
             self._lazy = bound_records(self.tree)
-            self._lazy_template = self._write(self._lazy, 0, local=1, bounds_by=LAZY)
-        return retarget(self._lazy_template, arrays, self._new_serial())
+            table = self._write(self._lazy, 0, local=1, bounds_by=LAZY)
+            table[[FIELD["transforms"], FIELD["coefficients"]]] = 8 * TABLE, 8 * (TABLE + 12 * self.model.n_bones)
+            self._lazy_template = np.concatenate([table, np.zeros(12 * self.model.n_bones + self.tree.rank, np.int64)])
+        table = self._lazy_template.copy()
+        self._serial += 1
+        table[SERIAL] = self._serial
+        bones = table.view(np.float64)[TABLE : TABLE + 12 * self.model.n_bones]
+        bones[:] = transforms.reshape(-1)
+        if not math.isfinite(bones.dot(bones)):
+            checked("transforms", transforms, transforms.shape, np.float64)
+        if self.tree.rank or coefficients is not None:
+            row = self._row_of(bones.reshape(-1, 3, 4), coefficients)
+            table.view(np.float64)[TABLE + len(bones) :] = row[0]
+        return ColliderPose(self, table, 0, {})
 
     def _refit_table(self, arrays: Arrays) -> Int64:
         """The table of a new pose with all vertices skinned and all boxes fitted to them; `arrays` gets the boxes."""
@@ -265,7 +283,7 @@ class Collider:
             self._twin_lazy = own
             arrays["box_stamps"][:] = 0
             arrays |= own
-        return retarget(table, arrays, int(table[2 * N_POINTERS]))
+        return retarget(table, arrays, int(table[SERIAL]))
 
     def _new_serial(self) -> int:
         self._serial += 1
@@ -285,7 +303,7 @@ class Collider:
     def rays(self, frames: ArrayLike, origins: ArrayLike, directions: ArrayLike, longest: float = math.inf) -> Contacts:
         """The first hit of every ray (n,3), each in its frame (n,)."""
         rows = self._frame_rows(frames)
-        return _cast_many(self._table, rows, origins, directions, longest)
+        return _cast_many(self._table, rows, *ray_rows(origins, directions), longest)
 
     def closest_points(self, frames: ArrayLike, points: ArrayLike, within: float = math.inf) -> Contacts:
         """The closest point to every point (n,3), each in its frame (n,); distances are negative inside."""
@@ -439,7 +457,7 @@ class ColliderPose:
 
     def rays(self, origins: ArrayLike, directions: ArrayLike, longest: float = math.inf) -> Contacts:
         """The first hit of every ray (n,3)."""
-        o, d = vectors("origins", origins), vectors("directions", directions)
+        o, d = ray_rows(origins, directions)
         return self._in_batch(len(o), lambda table, frames, part: _cast_many(table, frames, o, d, longest, part))
 
     def closest_points(self, points: ArrayLike, within: float = math.inf) -> Contacts:
@@ -471,6 +489,8 @@ class ColliderPose:
     def refit(self) -> None:
         """Skin all vertices and fit the tree to them: many queries in a new pose are then as quick as in a frame."""
         if self._is_lazy:
+            numbers, end = self._table.view(np.float64)[TABLE:], 12 * self.collider.model.n_bones
+            self._arrays = {"transforms": numbers[:end].reshape(-1, 12), "coefficients": numbers[end:]}
             self._table = self.collider._refit_table(self._arrays)
 
     def contacts(self, other: ColliderPose, *, only_first: bool = False) -> SurfaceContacts:
@@ -552,7 +572,15 @@ def _refuse(query: str, expected: str) -> NoReturn:
 
 def vectors(name: str, values: ArrayLike) -> Float64:
     """(n,3) finite numbers."""
-    return checked(name, np.atleast_2d(np.asarray(values, np.float64)), (None, 3), np.float64)
+    found = np.ascontiguousarray(values, np.float64)
+    if found.ndim != 2 or found.shape[1] != 3 or not math.isfinite(found.sum()):
+        return checked(name, np.atleast_2d(found), (None, 3), np.float64)
+    return found
+
+
+def ray_rows(origins: ArrayLike, directions: ArrayLike) -> tuple[Float64, Float64]:
+    """(n,3) origins and directions."""
+    return vectors("origins", origins), vectors("directions", directions)
 
 
 def unit_normals(corners: Float64) -> Float64:
@@ -606,10 +634,9 @@ Part = tuple[int, list[int], Contacts | None]
 
 
 def _cast_many(
-    table: Int64, frames: Int64, origins: ArrayLike, directions: ArrayLike, longest: float, part: Part | None = None
+    table: Int64, frames: Int64, o: Float64, d: Float64, longest: float, part: Part | None = None
 ) -> Contacts:
     """Rays, each in its frame."""
-    o, d = vectors("origins", origins), vectors("directions", directions)
     _check_rows("rays", frames, o, d)
     budget, progress, before = (NO_BUDGET, [0], None) if part is None else part
     triangles, answers = _room(len(o), before)

@@ -44,6 +44,8 @@ def _blend(tree: Tree, v: int) -> None:
     for k in range(tree.n_slots):
         slot = v * tree.n_slots + k
         w = float(tree.weights[slot])
+        if w == 0 and not tree.n_offsets:
+            continue
         sx, sy, sz = w * x, w * y, w * z
         if tree.n_offsets:
             sx += tree.offsets[3 * slot]

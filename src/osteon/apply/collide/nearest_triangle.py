@@ -35,6 +35,9 @@ POINT, SEGMENT, PLANE, BOX = range(4)
 WORLD, LOCAL = 16, 40
 #: Numbers of a shape: points (6) or plane (4) or centre and half sizes (6), axes of a box (9), radius.
 AXES, RADIUS, SHAPE = 6, 15, 16
+#: Weight of the distance of a box's middle in the order of children. Closest points near the horse in new poses with 0,
+#: 0.3, 1, 3: 95, 63, 61, 67 us; near the Soldier 63, 46, 42, 45.
+SHARE = 1.0
 
 
 @inlined
@@ -132,6 +135,19 @@ def _least_of_box(tree: Tree, middle: Point, half: Point) -> float:
 
 
 @inlined
+def _promise(tree: Tree, kind: int, node: int, least: float) -> float:
+    """The order of children: the bound, and the distance of the box's middle, as loose boxes often hold the query."""
+    b, s = 6 * node, LOCAL
+    x = 0.5 * (float(tree.boxes[b]) + tree.boxes[b + 3])
+    y = 0.5 * (float(tree.boxes[b + 1]) + tree.boxes[b + 4])
+    z = 0.5 * (float(tree.boxes[b + 2]) + tree.boxes[b + 5])
+    if kind == PLANE:
+        return least + SHARE * (x * tree.scratch[s] + y * tree.scratch[s + 1] + z * tree.scratch[s + 2])
+    x, y, z = x - tree.scratch[s], y - tree.scratch[s + 1], z - tree.scratch[s + 2]
+    return least + SHARE * math.sqrt(x * x + y * y + z * z)
+
+
+@inlined
 def _measure(tree: Tree, kind: int, t: int) -> float:
     """g of a triangle of the tree."""
     a, b, c = corner(tree, t, 0), corner(tree, t, 1), corner(tree, t, 2)
@@ -204,7 +220,7 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
         one, other = node + 1, int(tree.nodes[row + SECOND])
         a, b = _least(tree, kind, one), _least(tree, kind, other)
         nodes += 2
-        if a < b:  # the nearer child on top
+        if _promise(tree, kind, one, a) < _promise(tree, kind, other, b):  # the more promising child on top
             one, other, a, b = other, one, b, a
         if a <= best:
             tree.stack[2 * depth], tree.stack[2 * depth + 1] = one, a

@@ -52,10 +52,12 @@ from osteon.apply.collide.tree_table import (
 )
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.character import Arrays
-from osteon.core.kernels import compiled_by, cross, dot, lean
+from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, lean
 
 #: Triangles of a node that is fitted to its vertices, and above which a node takes the box of its children.
 CLUSTER_SIZE, LARGE = 64, 2000
+#: Vertices of a node whose residuals are bounded per bone, without an ellipsoid: quicker, and seldom what decides.
+ROUGH = 128
 #: Numbers of a record before its columns, of a column, of a bone; where `scratch` holds x_b.
 HEAD, COLUMN, BONE, X = 15, 4, 12, 256
 
@@ -146,7 +148,10 @@ class _Part:
         bent = (weights - w0)[:, :, None] * off[:, None] + offsets
         top, bottom = bent.max(axis=0), bent.min(axis=0)
         eps = max(eps, np.abs((weights - w0).sum(axis=1)).max())
-        modes, left = least_ellipsoid(residual)
+        if len(chosen) > ROUGH:
+            modes, left = np.zeros((0, len(used))), np.abs(residual).max(axis=0)
+        else:
+            modes, left = least_ellipsoid(residual)
         head = _head(len(used), len(modes), center, half, np.abs(weights).sum(axis=1).max(), eps, offsets)
         per_bone = [used[:, None], w0[:, None], gradient, 0.5 * (top + bottom), 0.5 * (top - bottom), left[:, None]]
         return np.concatenate([head, columns, np.concatenate(per_bone, axis=1).reshape(-1), modes.reshape(-1)])
@@ -293,45 +298,61 @@ def bound_node(tree: Tree, node: int) -> None:
 
 @_fused
 def _place_region(tree: Tree, region: int) -> None:
-    """Compute the frame of a region, and its bones in the axes of that."""
+    """Compute the frame of a region, and its bones in the axes of that. All is loaded before anything is stored."""
     p, m = 12 * region, 12 * (region + 1)
+    r = tree.rest_from_region
+    ra, rb, rc, rd, re, rf = r[p], r[p + 1], r[p + 2], r[p + 3], r[p + 4], r[p + 5]
+    rg, rh, ri, rj, rk, rl = r[p + 6], r[p + 7], r[p + 8], r[p + 9], r[p + 10], r[p + 11]
+    ua = ub = uc = ud = ue = uf = ug = uh = ui = ox = oy = oz = 0.0  # the frame: rows, and origin
     first = tree.palette_starts[region]
     for n in range(first, tree.palette_starts[region + 1]):
         t, to = 12 * tree.palette_bones[n], 12 * n
-        for i in range(3):
-            for j in range(4):
-                tree.palette[to + 4 * i + j] = (
-                    tree.transforms[t + 4 * i] * tree.rest_from_region[p + j]
-                    + tree.transforms[t + 4 * i + 1] * tree.rest_from_region[p + 4 + j]
-                    + tree.transforms[t + 4 * i + 2] * tree.rest_from_region[p + 8 + j]
-                )
-            tree.palette[to + 4 * i + 3] += tree.transforms[t + 4 * i + 3]
+        a, b, c, d = tree.transforms[t], tree.transforms[t + 1], tree.transforms[t + 2], tree.transforms[t + 3]
+        e, f, g, h = tree.transforms[t + 4], tree.transforms[t + 5], tree.transforms[t + 6], tree.transforms[t + 7]
+        i, j, k, w = tree.transforms[t + 8], tree.transforms[t + 9], tree.transforms[t + 10], tree.transforms[t + 11]
+        xa, xb, xc = a * ra + b * re + c * ri, a * rb + b * rf + c * rj, a * rc + b * rg + c * rk
+        ya, yb, yc = e * ra + f * re + g * ri, e * rb + f * rf + g * rj, e * rc + f * rg + g * rk
+        za, zb, zc = i * ra + j * re + k * ri, i * rb + j * rf + k * rj, i * rc + j * rg + k * rk
+        x = a * rd + b * rh + c * rl + d
+        y = e * rd + f * rh + g * rl + h
+        z = i * rd + j * rh + k * rl + w
         if n == first:
-            _orthonormal_frame(tree, to, m)
-        for j in range(4):
-            x, y, z = tree.palette[to + j], tree.palette[to + 4 + j], tree.palette[to + 8 + j]
-            if j == 3:
-                x, y, z = x - tree.frames[m + 3], y - tree.frames[m + 7], z - tree.frames[m + 11]
-            for i in range(3):
-                tree.palette[to + 4 * i + j] = (
-                    tree.frames[m + i] * x + tree.frames[m + 4 + i] * y + tree.frames[m + 8 + i] * z
-                )
+            ox, oy, oz = x, y, z
+            (ua, ub, uc), (ud, ue, uf), (ug, uh, ui) = _orthonormal((xa, ya, za), (xb, yb, zb))
+        x, y, z = x - ox, y - oy, z - oz
+        tree.palette[to], tree.palette[to + 1], tree.palette[to + 2], tree.palette[to + 3] = (
+            ua * xa + ud * ya + ug * za,
+            ua * xb + ud * yb + ug * zb,
+            ua * xc + ud * yc + ug * zc,
+            ua * x + ud * y + ug * z,
+        )
+        tree.palette[to + 4], tree.palette[to + 5], tree.palette[to + 6], tree.palette[to + 7] = (
+            ub * xa + ue * ya + uh * za,
+            ub * xb + ue * yb + uh * zb,
+            ub * xc + ue * yc + uh * zc,
+            ub * x + ue * y + uh * z,
+        )
+        tree.palette[to + 8], tree.palette[to + 9], tree.palette[to + 10], tree.palette[to + 11] = (
+            uc * xa + uf * ya + ui * za,
+            uc * xb + uf * yb + ui * zb,
+            uc * xc + uf * yc + ui * zc,
+            uc * x + uf * y + ui * z,
+        )
+    tree.frames[m], tree.frames[m + 1], tree.frames[m + 2], tree.frames[m + 3] = ua, ub, uc, ox
+    tree.frames[m + 4], tree.frames[m + 5], tree.frames[m + 6], tree.frames[m + 7] = ud, ue, uf, oy
+    tree.frames[m + 8], tree.frames[m + 9], tree.frames[m + 10], tree.frames[m + 11] = ug, uh, ui, oz
 
 
-@lean
-def _orthonormal_frame(tree: Tree, of: int, m: int) -> None:
-    """Frame m: the matrix `of` of the palette without stretch and shear (Gram and Schmidt), and its translation."""
-    x = (tree.palette[of], tree.palette[of + 4], tree.palette[of + 8])
-    y = (tree.palette[of + 1], tree.palette[of + 5], tree.palette[of + 9])
+@inlined
+def _orthonormal(x: Point, y: Point) -> tuple[Point, Point, Point]:
+    """The rows of the rotation whose first two columns are x and y without stretch and shear (Gram and Schmidt)."""
     z = cross(x, y)
     long, wide = math.sqrt(dot(x, x)), math.sqrt(dot(z, z))
-    if not (long > 1e-150 and wide > 1e-150 and math.isfinite(long) and math.isfinite(wide)):
+    if not (1e-150 < long < 1e150 and 1e-150 < wide < 1e150):
         x, z, long, wide = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), 1.0, 1.0
     x, z = (x[0] / long, x[1] / long, x[2] / long), (z[0] / wide, z[1] / wide, z[2] / wide)
     y = cross(z, x)
-    for i in range(3):
-        tree.frames[m + 4 * i], tree.frames[m + 4 * i + 1], tree.frames[m + 4 * i + 2] = x[i], y[i], z[i]
-        tree.frames[m + 4 * i + 3] = tree.palette[of + 4 * i + 3]
+    return (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
 
 
 @lean

@@ -109,6 +109,9 @@ class Tree(NamedTuple):
 POINTERS = Tree._fields[: Tree._fields.index("serial")]
 COUNTS = Tree._fields[Tree._fields.index("serial") :]
 N_POINTERS = len(POINTERS)
+SERIAL = 2 * N_POINTERS
+#: Smaller addresses are places behind the table.
+BEHIND = 1 << 24
 #: Where a table says how boxes are found.
 BOUNDS_BY = 2 * N_POINTERS + COUNTS.index("bounds_by")
 FIELD = {name: number for number, name in enumerate(Tree._fields)}
@@ -136,9 +139,9 @@ f8_at, f4_at, i4_at, i8_at = (_pointer(kind) for kind in (types.float64, types.f
 
 @inlined
 def _at(table: Int64, field: int, frame: int) -> int:
-    """The address of an array, in a frame."""
+    """The address of an array, in a frame. A small number is a place behind the table, in bytes from its beginning."""
     address: int = table[field] + frame * table[N_POINTERS + field]
-    return address
+    return address if address >= BEHIND else address + table.ctypes.data
 
 
 @inlined
@@ -212,5 +215,5 @@ def retarget(table: Int64, arrays: dict[str, NDArray[Any]], serial: int) -> Int6
     out = table.copy()
     for name, array in arrays.items():
         out[FIELD[name]] = array.ctypes.data
-    out[2 * N_POINTERS] = serial
+    out[SERIAL] = serial
     return out
