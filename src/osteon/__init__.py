@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BodyOptions": "osteon.apply.collide.bodies_options",
     "BoneTrack": "osteon.core.animation",
     "Clip": "osteon.core.animation",
     "Collider": "osteon.apply.collide.collider",
@@ -28,6 +29,8 @@ _HOMES = {
     "ProgressiveSkin": "osteon.lod.progressive_skin",
     "RigFit": "osteon.pipeline.skeleton",
     "RigOptions": "osteon.pipeline.options",
+    "RigidBody": "osteon.apply.collide.scene",
+    "Scene": "osteon.apply.collide.scene",
     "Skin": "osteon.core.character",
     "SkinFit": "osteon.pipeline.skin",
     "SkinOptions": "osteon.core.skin_options",
@@ -45,6 +48,7 @@ _HOMES = {
     "load_model": "osteon.io",
     "load_pose_set": "osteon.io.poses",
     "load_poses": "osteon.io.poses",
+    "load_scene": "osteon.apply.collide.scene",
     "load_sequence": "osteon.io",
     "load_skeleton": "osteon.io.skeletons",
     "measure_deviation": "osteon.measure.deviation",
@@ -59,8 +63,10 @@ _HOMES = {
     "save_levels": "osteon.lod.model_levels",
     "save_model": "osteon.io",
     "save_pose_set": "osteon.io.poses",
+    "save_scene": "osteon.apply.collide.scene_files",
     "save_sequence": "osteon.io",
     "save_skeleton": "osteon.io.skeletons",
+    "simulate_bodies": "osteon.apply.collide.bodies",
     "skin_sequence": "osteon.pipeline.skin",
     "sticks_for": "osteon.pipeline.pose_model",
     "transforms_of_joint_rotations": "osteon.deform.pose_skeleton",
@@ -70,7 +76,11 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from osteon.apply.collide.bodies import simulate_bodies
+    from osteon.apply.collide.bodies_options import BodyOptions
     from osteon.apply.collide.collider import Collider
+    from osteon.apply.collide.scene import RigidBody, Scene, load_scene
+    from osteon.apply.collide.scene_files import save_scene
     from osteon.core.animation import BoneTrack, Clip
     from osteon.core.character import Skin
     from osteon.core.errors import OsteonError

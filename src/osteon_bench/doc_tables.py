@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+from osteon.apply.collide.bodies_options import BodyFiles, BodyOptions
 from osteon.apply.collide.options import CollideOptions
 from osteon.cli.compare import CompareFiles
 from osteon.cli.eigenskin import EigenSkinFiles
@@ -36,7 +37,7 @@ _CLASSES = (
     *(EigenSkinFiles, EigenSkinOptions),
     *(SimulateFiles, SweepOptions, FleshOptions),
     *(LodFiles, LodOptions),
-    CollideOptions,
+    *(CollideOptions, BodyFiles, BodyOptions),
     *(PoseFiles, PoserOptions),
     *(StudyServing, StudyReportFiles),
 )

@@ -1,4 +1,4 @@
-"""`osteon collide`: where two characters, or a surface and itself, interpenetrate."""
+"""`osteon collide`: where two characters, or a surface and itself, interpenetrate; bodies that a character kicks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from osteon.apply.collide.bodies_options import BodyFiles, BodyOptions
 from osteon.apply.collide.options import CollideOptions
+from osteon.cli.collide_bodies import SceneFiles, run_scene
 from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, time_text, write_json
 from osteon.cli.info import choose_frames, load_skinned
-from osteon.cli.option_flags import options_of, some_of
+from osteon.cli.option_flags import options_of, refuse_given, some_of
 from osteon.cli.outputs import file_output, plan_outputs
 from osteon.core.compile_kernels import compile_kernels, start_compiling
 from osteon.core.errors import BoundNotReached, OptionError
@@ -31,12 +33,19 @@ LISTED = 12
 @click.command()
 @click.argument("first", metavar="A", type=click.Path(path_type=Path))
 @click.argument("second", metavar="[B]", required=False, type=click.Path(path_type=Path))
-@options_of(options=CollideOptions, load=some_of(LoadOptions, "fps", "clips"))
+@options_of(options=CollideOptions, files=BodyFiles, body=BodyOptions, load=some_of(LoadOptions, "fps", "clips"))
 @json_option
 def collide(
-    first: Path, second: Path | None, options: CollideOptions, load: LoadOptions, json_file: str | None, quiet: bool
+    first: Path,
+    second: Path | None,
+    options: CollideOptions,
+    files: BodyFiles,
+    body: BodyOptions,
+    load: LoadOptions,
+    json_file: str | None,
+    quiet: bool,
 ) -> None:
-    """Find where skinned characters interpenetrate: A and B, or A and itself.
+    """Find where skinned characters interpenetrate: A and B, or A and itself. With --bodies: simulate rigid bodies.
 
     A and B are any glTF, USD or .npz of a skinned model; frames of equal number are compared, and a B of one frame
     stands still. Triangles that share a vertex do not count as interpenetrating.
@@ -45,8 +54,14 @@ def collide(
     osteon collide knight.glb cape.glb
     osteon collide cloth.glb --frames 10:20
     osteon collide walk.glb crate.glb --max-depth 0.5 --json report.json
+    osteon collide walk.glb --bodies scene.json -o kicked.glb
     """
     clock = WallTime.of_command()
+    if files.bodies is not None:
+        scene = _scene_files(first, second, files)
+        run_scene(scene, body, load, json_file, quiet, clock)
+        return
+    refuse_given("body", "is for bodies that a character kicks; add --bodies SCENE.json or omit it")
     outputs = plan_outputs([first, *([second] if second else [])], file_output("--json", json_file))
     start_compiling(COLLIDE_KERNELS)  # while the files are read
     with progress_bar(quiet) as progress:
@@ -71,6 +86,16 @@ def collide(
     if not quiet and json_file != "-":
         print_overlaps(facts, clock.seconds(), console())
     _check_depth(found, options.max_depth)
+
+
+def _scene_files(first: Path, second: Path | None, files: BodyFiles) -> SceneFiles:
+    """The files of a simulation; refuses those of a search."""
+    if second is not None:
+        raise OptionError(f"{second}: bodies collide with one character; omit it, or --bodies")
+    refuse_given("options", "is for interpenetration; omit it, or --bodies")
+    if files.output is None:
+        raise OptionError("--bodies: the result needs a file; add -o OUT.glb")
+    return SceneFiles(first, Path(str(files.bodies)), files.output)
 
 
 def _check_depth(found: Overlaps, most: float | None) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from osteon.pipeline.skin import SkinFit
 
 
-Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin"]
+Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin", "collide"]
 
 BONES = 32
 #: Corrections and file of each kind of bones.
@@ -58,6 +58,8 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
 
     eigenskin: the hand simulated in poses of thumb and index finger, the corrections learned from them, and a picture
     of a held-out pose. Takes one or two minutes.
+
+    collide: balls, boxes and a capsule that the fox kicks, as one glTF, and the scene file they come from.
     """
     if subject != "fox":
         refuse_given("options", f"{subject} is posed, not skinned; omit it")
@@ -106,8 +108,12 @@ def plan_demo(folder: Path, names: Iterable[str], json_file: str | None) -> Outp
 
 
 def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> None:
+    from osteon.cli.demo_collide import collide_demo
     from osteon.cli.demo_hand import eigenskin_demo, hand_demo
 
+    if subject == "collide":
+        collide_demo(folder, json_file, quiet)
+        return
     if subject == "hand":
         hand_demo(folder, json_file, quiet)
     elif subject == "eigenskin":

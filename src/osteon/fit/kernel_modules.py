@@ -81,6 +81,13 @@ COLLIDE_KERNELS = (
     "osteon.apply.collide.triangle_pairs",
     "osteon.deform.pose",
 )
+#: Rigid bodies that a character kicks.
+BODY_KERNELS = (
+    "osteon.apply.collide.bodies_solver",
+    "osteon.apply.collide.bodies_surface",
+    "osteon.core.box_tree",
+    "osteon.deform.pose",
+)
 ALL_KERNELS = tuple(
     dict.fromkeys(
         (
@@ -89,6 +96,7 @@ ALL_KERNELS = tuple(
             *ELASTIC_KERNELS,
             *EIGENSKIN_KERNELS,
             *LOD_KERNELS,
+            *BODY_KERNELS,
             *COLLIDE_KERNELS,
         )
     )

@@ -1,5 +1,7 @@
 /** The page: joins the engine, the server and the panels. */
 import { absent, messageOf } from "./engine/absent.js";
+import { Colliding } from "./collide/colliding.js";
+import { buildCollide } from "./collide/panel.js";
 import { EigenskinPosing } from "./eigenskin/eigenskin_posing.js";
 import { buildEigenskin } from "./eigenskin/panel.js";
 import { supportNames } from "./eigenskin/panel_paint.js";
@@ -89,6 +91,8 @@ class Page {
     this.pose = absent();
     /** @type {EigenskinPosing} */
     this.eigenskin = absent();
+    /** @type {Colliding} */
+    this.colliding = absent();
     /** @type {ReturnType<typeof buildViewNames>} */
     this.viewNames = absent();
     /** @type {ReturnType<typeof buildStage>["tip"]} */
@@ -166,6 +170,8 @@ class Page {
     const swatch = (color) => css(color, 0);
     const eigenskin = buildEigenskin(store, this.eigenskin, { swatch });
     this.viewNames = buildViewNames(stage, store, this.eigenskin, engine);
+    this.colliding = new Colliding({ engine, store, canvas, ...act });
+    const collide = buildCollide(store, this.colliding, act);
     const view = buildView(store, {
       ...act,
       lookFrom: (name) => engine.lookFrom((VIEWS.find((one) => one.name === name) ?? VIEWS[0]).from),
@@ -173,7 +179,7 @@ class Page {
       picture: ({ scale, transparent }) => this.picture(scale, transparent),
       turntable: (how) => takeTurntable(engine, how),
     });
-    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, levels, crowd, view, buildAbout(store)];
+    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, levels, crowd, collide, view, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
     const choose = (id) => opener.show(id);
     buildBar(
@@ -368,7 +374,7 @@ class Page {
       error: () => shown() && canCompare(store.state.pack) && flip("error"),
       compare: () => shown() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
-      close: () => this.posing.putAway() || store.set({ panel: "" }),
+      close: () => this.posing.putAway() || this.colliding.putAway() || store.set({ panel: "" }),
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
     };
   }

@@ -40,6 +40,8 @@ export class ModelView {
     this.skeleton = null;
     this.result = new THREE.Mesh();
     this.source = new THREE.Mesh();
+    /** @type {THREE.Mesh[]} What a mode draws besides the character. */
+    this.extras = [];
     this.shown = this.marking = false;
   }
 
@@ -54,7 +56,14 @@ export class ModelView {
     this.axes = skinned ? character.part("axes", () => boneAxes(character)) : null;
     this.skeleton = skinned ? character.part("skeleton", () => skeletonMesh(character)) : null;
     const drawn = [this.ground.mesh, this.source, this.result, this.skeleton, this.axes, this.mark];
-    this.scene.children = drawn.filter((mesh) => mesh !== null);
+    this.scene.children = [...drawn.filter((mesh) => mesh !== null), ...this.extras];
+  }
+
+  /** Draws these meshes besides the character, and the shadows of the casters. @param {THREE.Mesh[]} extras @param {THREE.Mesh[]} casters */
+  showExtras(extras, casters) {
+    this.scene.children = [...this.scene.children.filter((mesh) => !this.extras.includes(/** @type {THREE.Mesh} */ (mesh))), ...extras];
+    this.extras = extras;
+    this.ground.casters = casters;
   }
 
   /** Without a source only the result can be shown, and of a sequence only the source. */
