@@ -20,7 +20,7 @@ import numpy as np
 
 from osteon.apply.collide.collision_tree import CollisionTree
 from osteon.apply.collide.leaf_vertices import store_box
-from osteon.apply.collide.tree_table import COUNT, ENTRY, FIRST, REGION, SECOND, WIDTH, Tree
+from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, FIRST, REGION, WIDTH, Tree
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.character import Arrays
 from osteon.core.kernels import compiled_by
@@ -63,7 +63,7 @@ def first_triangles(nodes: Int32) -> Int32:
     """(n,) the first triangle of each node's subtree."""
     first = nodes[:, FIRST].copy()
     for node in np.flatnonzero((nodes[:, COUNT] == 0) & (nodes[:, ENTRY] == 0))[::-1]:
-        first[node] = min(first[node + 1], first[nodes[node, SECOND]])
+        first[node] = min(first[nodes[node, CHILD]], first[nodes[node, CHILD] + 1])
     return first
 
 
@@ -115,7 +115,7 @@ def begin_frame(tree: Tree) -> None:
     for node in range(tree.n_top):
         tree.box_stamps[node] = tree.serial
         if tree.nodes[WIDTH * node + ENTRY]:
-            root = tree.nodes[WIDTH * node + SECOND]
+            root = tree.nodes[WIDTH * node + CHILD]
             sphere_node(tree, root)
             tree.box_stamps[root] = tree.serial
             tree.counts[1] += 1

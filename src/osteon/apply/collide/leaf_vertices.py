@@ -9,12 +9,12 @@ positions that were stored for the pose. A vertex is computed once per pose: `st
 from __future__ import annotations
 
 from osteon.apply.collide.tree_table import (
+    CHILD,
     COUNT,
     ENTRY,
     HELD,
     READ,
     REGION,
-    SECOND,
     VERTEX,
     WIDTH,
     Tree,
@@ -137,11 +137,11 @@ def fit_nodes(tree: Tree, start: int, stop: int, pad: float) -> None:
         if tree.nodes[row + COUNT]:
             fit_leaf(tree, node, tree.nodes[row + REGION] if tree.local else 0, node, pad)
         elif not tree.nodes[row + ENTRY]:
-            unite(tree, node, node + 1, tree.nodes[row + SECOND])
+            unite(tree, node, tree.nodes[row + CHILD], tree.nodes[row + CHILD] + 1)
         elif tree.local:
-            _fit_entry(tree, node, tree.nodes[row + SECOND], pad)
+            _fit_entry(tree, node, tree.nodes[row + CHILD], pad)
         else:
-            unite(tree, node, tree.nodes[row + SECOND], tree.nodes[row + SECOND])
+            unite(tree, node, tree.nodes[row + CHILD], tree.nodes[row + CHILD])
 
 
 @inlined

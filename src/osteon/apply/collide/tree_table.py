@@ -4,13 +4,13 @@ A query takes a microsecond, and every array that Python passes to a kernel cost
 table (64-bit integers: addresses, strides in bytes, counts), the number of a frame, and the numbers of its query. It
 opens the table once: the pointers of a `Tree` are those of one pose.
 
-Nodes are stored depth-first: the first child of a node follows it. The top of the tree is in world axes and ends in
+Siblings are stored side by side, and the nodes of a subtree but its root follow each other. The top of the tree is in world axes and ends in
 entries, one per region; the nodes of a region are in the axes of its frame where boxes are stored for frames, and in
 world axes otherwise (`local` = 0).
 
 | column of `nodes` | meaning |
 | --- | --- |
-| SECOND  | the second child; of an entry: the root of its region |
+| CHILD   | the first child, which the second follows; of an entry: the root of its region |
 | FIRST   | first triangle of a leaf |
 | COUNT   | triangles of a leaf, 0 otherwise |
 | REGION  | number of the region's frame, 0 in the top |
@@ -40,7 +40,7 @@ from osteon.core.arrays import Int64
 from osteon.core.kernels import inlined
 
 #: Columns of `nodes`.
-SECOND, FIRST, COUNT, REGION, VERTEX, HELD, BOUND, ENTRY = range(8)
+CHILD, FIRST, COUNT, REGION, VERTEX, HELD, BOUND, ENTRY = range(8)
 WIDTH = 8
 #: Values of BOUND that are no record.
 UNION, CLUSTER = -1, -2
