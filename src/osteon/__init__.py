@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BodyOptions": "osteon.apply.collide.bodies_options",
     "BoneTrack": "osteon.core.animation",
     "Clip": "osteon.core.animation",
+    "Collider": "osteon.apply.collide.collider",
     "CompareOptions": "osteon.pipeline.options",
     "EditOptions": "osteon.apply.edit.options",
     "EigenSkinOptions": "osteon.fit.eigenskin.options",
@@ -29,6 +31,8 @@ _HOMES = {
     "ProgressiveSkin": "osteon.lod.progressive_skin",
     "RigFit": "osteon.pipeline.skeleton",
     "RigOptions": "osteon.pipeline.options",
+    "RigidBody": "osteon.apply.collide.scene",
+    "Scene": "osteon.apply.collide.scene",
     "Skin": "osteon.core.character",
     "SkinFit": "osteon.pipeline.skin",
     "SkinOptions": "osteon.core.skin_options",
@@ -51,6 +55,7 @@ _HOMES = {
     "load_model": "osteon.io",
     "load_pose_set": "osteon.io.poses",
     "load_poses": "osteon.io.poses",
+    "load_scene": "osteon.apply.collide.scene",
     "load_sequence": "osteon.io",
     "load_skeleton": "osteon.io.skeletons",
     "measure_deviation": "osteon.measure.deviation",
@@ -66,8 +71,10 @@ _HOMES = {
     "save_light": "osteon.pipeline.light_files",
     "save_model": "osteon.io",
     "save_pose_set": "osteon.io.poses",
+    "save_scene": "osteon.apply.collide.scene_files",
     "save_sequence": "osteon.io",
     "save_skeleton": "osteon.io.skeletons",
+    "simulate_bodies": "osteon.apply.collide.bodies",
     "skin_sequence": "osteon.pipeline.skin",
     "sticks_for": "osteon.pipeline.pose_model",
     "transforms_of_joint_rotations": "osteon.deform.pose_skeleton",
@@ -77,6 +84,11 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from osteon.apply.collide.bodies import simulate_bodies
+    from osteon.apply.collide.bodies_options import BodyOptions
+    from osteon.apply.collide.collider import Collider
+    from osteon.apply.collide.scene import RigidBody, Scene, load_scene
+    from osteon.apply.collide.scene_files import save_scene
     from osteon.apply.edit.edit_rest import edit_rest
     from osteon.apply.edit.options import EditOptions
     from osteon.apply.light.environment import load_environment

@@ -16,6 +16,7 @@ from typing import Any
 import osteon
 from osteon.core.errors import OsteonError
 from osteon_bench.players.browser import ARGUMENTS
+from osteon_bench.players.tools import PACKAGES as PLAYER_PACKAGES
 from osteon_bench.players.tools import find_chromium
 
 PAGES = Path(__file__).resolve().parent / "view_pages"
@@ -44,8 +45,9 @@ def bench_page(name: str, folder: Path) -> None:
 def _bundle(module: Path, out: Path) -> None:
     program = PACKAGES / "esbuild" / "bin" / "esbuild"
     command = [str(program), str(module), f"--outfile={out}", "--bundle", "--minify", "--format=esm", "--target=es2022"]
+    paths = os.pathsep.join(map(str, (PACKAGES, PLAYER_PACKAGES)))  # those of the players for peers
     done = subprocess.run(
-        [*command, "--log-level=error"], env={**os.environ, "NODE_PATH": str(PACKAGES)}, capture_output=True, text=True
+        [*command, "--log-level=error"], env={**os.environ, "NODE_PATH": paths}, capture_output=True, text=True
     )
     if done.returncode:
         raise OsteonError(f"{module.name}: esbuild reports: {' '.join(done.stderr.split())[:300]}")

@@ -9,6 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+from osteon.apply.collide.bodies_options import BodyFiles, BodyOptions
+from osteon.apply.collide.options import CollideOptions
 from osteon.apply.edit.options import EditOptions
 from osteon.apply.light.options import LightColorOptions, LightOptions
 from osteon.cli.compare import CompareFiles
@@ -41,6 +43,7 @@ _CLASSES = (
     *(LodFiles, LodOptions),
     *(EditFiles, EditOptions),
     *(LightFiles, LightOptions, LightColorOptions),
+    *(CollideOptions, BodyFiles, BodyOptions),
     *(PoseFiles, PoserOptions),
     *(StudyServing, StudyReportFiles),
 )

@@ -47,6 +47,9 @@ BENCHES = {
     ),
     "edit": Bench("edits of the rest pose against the same edits in frames of the source; bytes, order, time, players"),
     "light": Bench("precomputed light: Mitsuba, compression, non-negative factors, time, the page's shader"),
+    "collide": Bench(
+        "collision of skinned characters: exactness, and time against skinning all vertices and refitting"
+    ),
     "fuzz": Bench("damaged files: inputs, line coverage, crashes and hangs of every reader", ("threads", "inputs")),
     "faults": Bench("kills and power cuts: what six commands leave, and whether the next run continues", ("inputs",)),
     "firstrun": Bench("compile time of the first run, compared with another checkout", ("against",)),

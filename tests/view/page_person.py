@@ -29,13 +29,26 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = Path(os.environ.get("OSTEON_PICTURES", ROOT / "build" / "page"))
 #: "small" costs a software renderer less, where the size does not matter.
 SIZES = {"desk": (1440, 900), "tablet": (1024, 700), "wide": (1280, 720), "phone": (390, 844), "small": (800, 560)}
-PANELS = ("Compare", "Bones", "Corrections", "Fit", "Pose", "Edit", "Levels", "Crowd", "Light", "View", "About")
+PANELS = (
+    "Compare",
+    "Bones",
+    "Corrections",
+    "Fit",
+    "Pose",
+    "Edit",
+    "Levels",
+    "Crowd",
+    "Collide",
+    "Light",
+    "View",
+    "About",
+)
 #: What stands under one tab on a phone.
 GROUPS = {
     "Inspect": ("Compare", "Bones", "Corrections"),
     "Fit": ("Fit",),
     "Pose": ("Pose", "EigenSkin", "Edit"),
-    "Crowd": ("Levels", "Crowd"),
+    "Crowd": ("Levels", "Crowd", "Collide"),
     "View": ("View", "Light", "About"),
 }
 #: Seconds after which something that a test waits for is said to be wrong, not slow: machines may do much else.

@@ -48,7 +48,7 @@ def person(request: pytest.FixtureRequest, chromium: Any, address: str) -> Itera
 def test_every_panel(person: Person) -> None:
     person.keeps_picture("0-start")
     assert_mesh_is_large(person)
-    uses = (compare, bones, corrections, fit, pose, edit, levels, crowd, light, view, about)
+    uses = (compare, bones, corrections, fit, pose, edit, levels, crowd, collide, light, view, about)
     for i, (panel, use) in enumerate(zip(PANELS, uses, strict=True)):
         shown = person.opens(panel)
         use(person, shown)
@@ -173,6 +173,16 @@ def crowd(person: Person, panel: Any) -> None:
     panel.get_by_role("switch", name="Show a crowd").click()
     person.page.get_by_role("button", name="Pause").click()
     panel.get_by_role("switch", name="Show a crowd").click()
+    drawn(person)
+
+
+def collide(person: Person, panel: Any) -> None:
+    panel.get_by_role("switch", name="Simulate bodies").click()
+    panel.get_by_role("button", name="Drop").click()
+    person.waits_for("s.colliding && window.osteon.page.colliding.simulation.simulated > 0.05")
+    person.page.keyboard.press("Escape")
+    assert person.state("colliding") is False
+    person.page.evaluate("() => window.osteon.engine.pause()")
     drawn(person)
 
 

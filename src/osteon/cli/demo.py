@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from osteon.pipeline.skin import SkinFit
 
 
-Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin", "edit", "light"]
+Subject = Literal["fox", "figure", "cartoon", "hand", "eigenskin", "edit", "collide", "light"]
 
 BONES = 32
 #: Corrections and file of each kind of bones.
@@ -67,6 +67,8 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     edit: the fox with a crest and a horn, edited at rest and seen in all frames; a mesh to try `osteon edit` with.
 
     light: the fox with precomputed light and its shadows, under three skies, and a picture.
+
+    collide: balls, boxes and a capsule that the fox kicks, as one glTF, and the scene file they come from.
     """
     if subject != "fox":
         why = OWN_OPTIONS.get(subject, "is posed, not skinned")
@@ -116,8 +118,12 @@ def plan_demo(folder: Path, names: Iterable[str], json_file: str | None) -> Outp
 
 
 def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> None:
+    from osteon.cli.demo_collide import collide_demo
     from osteon.cli.demo_hand import eigenskin_demo, hand_demo
 
+    if subject == "collide":
+        collide_demo(folder, json_file, quiet)
+        return
     if subject == "hand":
         hand_demo(folder, json_file, quiet)
     elif subject == "eigenskin":

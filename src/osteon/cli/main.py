@@ -27,6 +27,7 @@ COMMANDS = {
     "lod": "Give a skinned model levels of detail: fewer bones, blends and triangles.",
     "edit": "Edit the rest pose of a skinned model; all frames show the edit.",
     "light": "Precompute how a skinned animation reflects light, with its shadows.",
+    "collide": "Find where skinned characters interpenetrate.",
     "compare": "Compare skinning models on held-out poses.",
     "eigenskin": "Learn corrections that follow the joints, from meshes of known poses.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",

@@ -75,9 +75,36 @@ LOD_KERNELS = (
 EDIT_KERNELS = ("osteon.core.box_tree", "osteon.core.normals", "osteon.deform.pose", "osteon.measure.closest_point")
 #: Precomputed light.
 LIGHT_KERNELS = ("osteon.apply.light.ray_kernels", *EDIT_KERNELS)
+#: Collision of skinned characters.
+COLLIDE_KERNELS = (
+    "osteon.apply.collide.cast_rays",
+    "osteon.apply.collide.leaf_vertices",
+    "osteon.apply.collide.least_ellipsoid",
+    "osteon.apply.collide.nearest_triangle",
+    "osteon.apply.collide.surface_area_tree",
+    "osteon.apply.collide.triangle_pairs",
+    "osteon.deform.pose",
+)
+#: Rigid bodies that a character kicks.
+BODY_KERNELS = (
+    "osteon.apply.collide.bodies_solver",
+    "osteon.apply.collide.bodies_surface",
+    "osteon.core.box_tree",
+    "osteon.deform.pose",
+)
 ALL_KERNELS = tuple(
     dict.fromkeys(
-        (*COMPARE_KERNELS, *CORRECTION_KERNELS, *ELASTIC_KERNELS, *EIGENSKIN_KERNELS, *LOD_KERNELS, *LIGHT_KERNELS)
+        (
+            *COMPARE_KERNELS,
+            *CORRECTION_KERNELS,
+            *ELASTIC_KERNELS,
+            *EIGENSKIN_KERNELS,
+            *LOD_KERNELS,
+            *EDIT_KERNELS,
+            *LIGHT_KERNELS,
+            *BODY_KERNELS,
+            *COLLIDE_KERNELS,
+        )
     )
 )
 

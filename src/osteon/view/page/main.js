@@ -1,5 +1,7 @@
 /** The page: joins the engine, the server and the panels. */
 import { absent, messageOf } from "./engine/absent.js";
+import { Colliding } from "./collide/colliding.js";
+import { buildCollide } from "./collide/panel.js";
 import { EigenskinPosing } from "./eigenskin/eigenskin_posing.js";
 import { buildEigenskin } from "./eigenskin/panel.js";
 import { supportNames } from "./eigenskin/panel_paint.js";
@@ -97,6 +99,8 @@ class Page {
     this.eigenskin = absent();
     /** @type {Editing} */
     this.editing = absent();
+    /** @type {Colliding} */
+    this.colliding = absent();
     /** @type {ReturnType<typeof buildViewNames>} */
     this.viewNames = absent();
     /** @type {ReturnType<typeof buildStage>["tip"]} */
@@ -177,6 +181,8 @@ class Page {
     this.viewNames = buildViewNames(stage, store, this.eigenskin, engine);
     this.editing = new Editing({ engine, store, stage, canvas, announce: act.announce, pause: () => this.timeline.pause() });
     const edit = buildEdit(store, client, this.editing, { ...act, opened: (id) => opener.openResult(id, { mode: "result", panel: "edit" }) });
+    this.colliding = new Colliding({ engine, store, canvas, ...act });
+    const collide = buildCollide(store, this.colliding, act);
     const view = buildView(store, {
       ...act,
       lookFrom: (name) => engine.lookFrom((VIEWS.find((one) => one.name === name) ?? VIEWS[0]).from),
@@ -185,7 +191,7 @@ class Page {
       turntable: (how) => takeTurntable(engine, how),
     });
     const light = buildLight(store, { chooseLight: (file) => this.lightBy(file) });
-    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, edit, levels, crowd, light, view, buildAbout(store)];
+    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, edit, levels, crowd, collide, light, view, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
     const choose = (id) => opener.show(id);
     buildBar(
@@ -384,7 +390,7 @@ class Page {
       light: () => shown() && store.state.pack?.light && store.set(toggledLight(store.state)),
       compare: () => shown() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
-      close: () => this.posing.putAway() || leaveLight(store) || store.set({ panel: "" }),
+      close: () => this.posing.putAway() || this.colliding.putAway() || leaveLight(store) || store.set({ panel: "" }),
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
     };
   }

@@ -12,7 +12,7 @@ import { instanceVectors } from "./instances.js";
 import { setEnvironment } from "./light.js";
 import { FrameStats, Meter } from "./meter.js";
 import { ModelView, clear } from "./model_view.js";
-import { CrowdMode, EigenskinMode, ModelMode, PosingMode } from "./modes.js";
+import { CollideMode, CrowdMode, EigenskinMode, ModelMode, PosingMode } from "./modes.js";
 import { OrbitCamera } from "./orbit_camera.js";
 import { Picker, weightsOf } from "./pick.js";
 import { momentInClip, sourcePositions } from "./pose.js";
@@ -593,6 +593,24 @@ export class Engine {
 
   endEigenskin() {
     if (this.eigenskin) this.leaveMode();
+  }
+
+  /** The mode in which bodies move with the model, or null. */
+  get collide() {
+    return this.mode.collide;
+  }
+
+  /** Shows bodies with the model as it plays. @param {ConstructorParameters<typeof CollideMode>[1]} bodies */
+  beginCollide(bodies) {
+    if (!this.character || this.collide) return this.collide;
+    this.leaveMode();
+    this.guarded(() => this.enterMode(new CollideMode(this, bodies)));
+    return this.collide;
+  }
+
+  endCollide() {
+    if (this.collide) this.leaveMode();
+    this.refresh();
   }
 
   /** Replaces the character that is shown. @param {Shown} shown */

@@ -95,6 +95,8 @@ export class Ground {
     this.mesh.renderOrder = -1;
     this.camera = new THREE.OrthographicCamera(-1, 1, 1, -1, 0, 1);
     this.scene = new THREE.Scene();
+    /** @type {THREE.Mesh[]} What casts a shadow besides the character. */
+    this.casters = [];
     /** @type {THREE.WebGLRenderTarget|null} */
     this.crowdTarget = null;
   }
@@ -115,7 +117,9 @@ export class Ground {
   drawShadow(renderer, character, role, theme) {
     const { size } = character.motion;
     const { x, z } = this.uniforms.middle.value;
-    this.#drawShadows(renderer, [this.shadowMesh(character, role)], { x, z, half: 0.75 * size, size }, theme, this.target);
+    const half = this.casters.length ? 1.5 * size : 0.75 * size;
+    const meshes = [this.shadowMesh(character, role), ...this.casters];
+    this.#drawShadows(renderer, meshes, { x, z, half, size }, theme, this.target);
   }
 
   /** Draws the shadows of a crowd around the middle; `extent` is half its width. @param {THREE.Mesh[]} meshes */

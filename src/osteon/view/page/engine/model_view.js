@@ -45,6 +45,8 @@ export class ModelView {
     this.skeleton = null;
     this.result = new THREE.Mesh();
     this.source = new THREE.Mesh();
+    /** @type {THREE.Mesh[]} What a mode draws besides the character. */
+    this.extras = [];
     this.shown = this.marking = false;
   }
 
@@ -61,7 +63,14 @@ export class ModelView {
     const owner = character.whole ?? character;
     this.grid = owner.pack.light?.ground ? gridOf(owner) : null;
     const drawn = [this.disc.mesh, this.grid?.mesh ?? null, this.ground.mesh, this.source, this.result, this.skeleton, this.axes, this.mark];
-    this.scene.children = drawn.filter((mesh) => mesh !== null);
+    this.scene.children = [...drawn.filter((mesh) => mesh !== null), ...this.extras];
+  }
+
+  /** Draws these meshes besides the character, and the shadows of the casters. @param {THREE.Mesh[]} extras @param {THREE.Mesh[]} casters */
+  showExtras(extras, casters) {
+    this.scene.children = [...this.scene.children.filter((mesh) => !this.extras.includes(/** @type {THREE.Mesh} */ (mesh))), ...extras];
+    this.extras = extras;
+    this.ground.casters = casters;
   }
 
   /** The precomputed light that is shown; null without. */

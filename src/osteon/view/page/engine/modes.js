@@ -2,6 +2,9 @@
 // and all have the interface of `ModelMode`.
 import { Clock } from "./clock.js";
 
+/** How much more than the character is in view while bodies move around it. */
+const ROOM = 1.5;
+
 /**
  * @typedef {import("./engine.js").Engine} Engine
  * @typedef {import("./character.js").Character} Character
@@ -20,6 +23,8 @@ export class ModelMode {
     this.posed = null;
     /** @type {import("./eigenskin_character.js").EigenskinCharacter|null} The character that the EigenSkin panel poses. */
     this.eigenskin = null;
+    /** @type {CollideMode|null} This mode, if bodies move with the model. */
+    this.collide = null;
   }
 
   enter() {}
@@ -144,6 +149,54 @@ export class CrowdMode extends ModelMode {
   advance(seconds) {
     if (this.crowd) this.crowd.seconds += seconds;
     this.engine.clock.advance(seconds, this.engine.loop);
+  }
+}
+
+/** Plays the loaded model with rigid bodies, which something else moves. */
+export class CollideMode extends ModelMode {
+  /**
+   * @param {Engine} engine
+   * @param {{view: import("./bodies_view.js").BodiesView, advance(seconds: number): void, seek(): void, show(): void,
+   *   left(): void}} bodies  `show` sets what is drawn, `left` is called when the mode ends
+   */
+  constructor(engine, bodies) {
+    super(engine);
+    this.bodies = bodies;
+    this.collide = this;
+  }
+
+  enter() {
+    const { engine, bodies } = this;
+    engine.model.showExtras(bodies.view.meshes, bodies.view.casters);
+    if (!engine.orbitCamera.touched) engine.fit();
+  }
+
+  exit() {
+    const { engine } = this;
+    engine.model.showExtras([], []);
+    this.bodies.left();
+    if (!engine.orbitCamera.touched) engine.fit();
+  }
+
+  /** With room around the character. @returns {Framed} */
+  frame() {
+    const found = super.frame();
+    return { ...found, points: found.points.map((point) => point.map((value) => ROOM * value)) };
+  }
+
+  draw() {
+    const { engine, bodies } = this;
+    bodies.show();
+    return super.draw() || engine.playing;
+  }
+
+  seek() {
+    this.bodies.seek();
+  }
+
+  /** @param {number} seconds */
+  advance(seconds) {
+    this.bodies.advance(seconds);
   }
 }
 

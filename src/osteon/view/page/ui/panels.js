@@ -11,7 +11,7 @@ const GROUPS = [
   { title: "Inspect", icon: "compare", names: ["compare", "bones", "corrections"] },
   { title: "Fit", icon: "fit", names: ["fit"] },
   { title: "Pose", icon: "pose", names: ["pose", "eigenskin", "edit"] },
-  { title: "Crowd", icon: "crowd", names: ["levels", "crowd"] },
+  { title: "Crowd", icon: "crowd", names: ["levels", "crowd", "collide"] },
   { title: "View", icon: "view", names: ["view", "light", "about"] },
 ];
 

@@ -64,6 +64,17 @@
  * @property {number} editStrength 0 … 1
  * @property {boolean} editMirror strokes are repeated on the other side of the body
  * @property {"before" | "after"} editShown
+ * @property {boolean} colliding whether bodies move with the model, as given by the next ones
+ * @property {"ball" | "box" | "mixed"} collideShape of the next body
+ * @property {number} collideSize its width, fraction of the diagonal
+ * @property {number} collideSpeed at which it is thrown, diagonals per second
+ * @property {number} collideBounce part of the speed that it returns
+ * @property {number} collideFriction of bodies, character and ground
+ * @property {number} collideGravity 1 is that of the earth for a diagonal of two metres
+ * @property {boolean} collideGround
+ * @property {boolean} collideBoxes boxes of the tree are drawn
+ * @property {number} collideLevel which of them, from the root
+ * @property {boolean} collideFlash touched triangles glow
  *
  * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean,
  *   group?: string, source_in?: string, label?: string, about?: string,
@@ -161,5 +172,16 @@ export function firstState() {
     editStrength: 0.5,
     editMirror: false,
     editShown: "after",
+    colliding: false,
+    collideShape: "mixed",
+    collideSize: 0.1,
+    collideSpeed: 2.5,
+    collideBounce: 0.5,
+    collideFriction: 0.6,
+    collideGravity: 1,
+    collideGround: true,
+    collideBoxes: false,
+    collideLevel: 6,
+    collideFlash: true,
   };
 }

@@ -40,7 +40,7 @@ export class Tip {
   /** Read a point of the canvas in words; `near` shows them there too. */
   read(x, y, near) {
     const { store, engine } = this;
-    if (!store.state.pack || store.state.crowd || store.state.editing) return null;
+    if (!store.state.pack || store.state.crowd || store.state.editing || store.state.colliding) return null;
     const found = engine.pick(x, y);
     const text = found ? this.act.describe(found) : "";
     this.#announce(text);

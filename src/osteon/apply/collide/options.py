@@ -1,0 +1,32 @@
+"""Options of `osteon collide`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from osteon.core.options import check_options, option
+
+
+@dataclass(frozen=True, slots=True)
+class CollideOptions:
+    """Which frames are searched, and which depth is accepted."""
+
+    frames: str | None = option(
+        None,
+        help="Search only these frames, counted from 0 over the selected clips: '10:20', '0,5,9'.",
+        flags=("--frames",),
+        metavar="A:B|LIST",
+        shown_default="all",
+    )
+    max_depth: float | None = option(
+        None,
+        help="Exit with code 1 if a surface is deeper in another than this; 0: if any triangles intersect.",
+        flags=("--max-depth",),
+        metavar="PERCENT",
+        minimum=0.0,
+        unit="percent of the diagonal of A",
+        shown_default="no bound",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
