@@ -22,7 +22,7 @@ from osteon.cli.common import (
     time_text,
     write_json,
 )
-from osteon.cli.engine_rows import engine_notes, file_plays, plays_json, plays_rows
+from osteon.io.formats.engine_facts import engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.info import load_skinned, take_clips
 from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.outputs import WRITTEN, file_output, model_output, plan_outputs
