@@ -67,6 +67,11 @@ def _type(expected: str) -> str:
     return PLAIN.get(expected, _name(expected))
 
 
+def _key(name: str) -> str:
+    """The name of an array as a key, quoted where TypeScript needs it."""
+    return f'"{name}"' if "." in name else name
+
+
 def _arrays(kind: str) -> list[str]:
     """Arrays that a kind of pack always has, those it may have, and patterns of names."""
     lines, patterns = [], {}
@@ -81,7 +86,7 @@ def _arrays(kind: str) -> list[str]:
             patterns[stem] = numbers if patterns.get(stem, numbers) == numbers else "Numbers"
         else:
             optional = "" if kind in rule.get("in", ()) else "?"
-            lines.append(f"  {name}{optional}: {numbers};{shape}")
+            lines.append(f"  {_key(name)}{optional}: {numbers};{shape}")
     return lines + [f"  [name: `{stem}${{string}}`]: {numbers};" for stem, numbers in patterns.items()]
 
 

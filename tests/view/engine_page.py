@@ -75,7 +75,7 @@ class EnginePage:
         if asked in self._packs:
             route.fulfill(body=self._packs[asked], content_type="application/octet-stream")
             return
-        roots = {"packages/": packages(), "engine/": PAGE / "engine", "pack/": SCHEMA.parent}
+        roots = {"packages/": packages(), "engine/": PAGE / "engine", "light/": PAGE / "light", "pack/": SCHEMA.parent}
         root = next((folder for start, folder in roots.items() if asked.startswith(start)), HERE)
         path = root / asked.split("/", 1)[-1]
         if not path.is_file():

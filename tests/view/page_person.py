@@ -29,14 +29,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = Path(os.environ.get("OSTEON_PICTURES", ROOT / "build" / "page"))
 #: "small" costs a software renderer less, where the size does not matter.
 SIZES = {"desk": (1440, 900), "tablet": (1024, 700), "wide": (1280, 720), "phone": (390, 844), "small": (800, 560)}
-PANELS = ("Compare", "Bones", "Corrections", "Fit", "Pose", "Levels", "Crowd", "View", "About")
+PANELS = ("Compare", "Bones", "Corrections", "Fit", "Pose", "Levels", "Crowd", "Light", "View", "About")
 #: What stands under one tab on a phone.
 GROUPS = {
     "Inspect": ("Compare", "Bones", "Corrections"),
     "Fit": ("Fit",),
     "Pose": ("Pose", "EigenSkin"),
     "Crowd": ("Levels", "Crowd"),
-    "View": ("View", "About"),
+    "View": ("View", "Light", "About"),
 }
 #: Seconds after which something that a test waits for is said to be wrong, not slow: machines may do much else.
 PATIENCE = 300.0
@@ -130,7 +130,7 @@ class Person:
               const rank = store.state.pack.rank;
               store.set({ panel: "", mode: "result", swipe: 0.5, paint: "material", bone: 0, rank });
               store.set({ shortcuts: true, crowd: false, wireframe: false, axes: false });
-              store.set({ skeleton: false, levels: false, levelMesh: 0 });
+              store.set({ skeleton: false, levels: false, levelMesh: 0, relit: false });
               document.activeElement.blur();
               engine.speed = 1;
               if (!engine.loop) page.timeline.loop.click();

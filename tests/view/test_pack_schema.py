@@ -23,6 +23,7 @@ from osteon.view.pack.schema import SCHEMA, PackError, check_pack, pack_pieces
 from .engine_cases import models, source_of
 from .engine_page import engine_page
 from .level_cases import made_levels
+from .light_cases import random_light
 from .test_pack import read_pack
 
 PAGE = Path(pack_arrays.__file__).parents[1] / "page"
@@ -51,7 +52,10 @@ def full_pack() -> tuple[dict, dict[str, np.ndarray]]:
     still = np.tile(np.eye(3, 4), (1, model.n_bones, 1, 1))
     known = KnownPoses(model.rest[None], still, ("rest",), np.zeros((model.n_bones, 3)))
     poses = ShownPoses(known, ("validate",), (JointLimit(model.track.names[0], (0.0, 0.0, 1.0), -10.0, 20.0),))
-    return read_pack(pack_model(levels.model, source, found, clusters=clusters, levels=levels, poses=poses))
+    light = random_light(levels.model, coarse=levels.coarse)
+    return read_pack(
+        pack_model(levels.model, source, found, clusters=clusters, levels=levels, poses=poses, light=light)
+    )
 
 
 def scripts() -> dict[str, str]:

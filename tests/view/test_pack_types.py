@@ -17,4 +17,4 @@ def test_every_record_and_array_of_the_schema_has_a_type():
         for key in record:
             assert f"  {key}: " in types
     for name in SCHEMA["arrays"]:
-        assert f"`{name.partition('*')[0]}" in types if "*" in name else f"  {name}" in types
+        assert f"`{name.partition('*')[0]}" in types if "*" in name else f"  {name}" in types or f'  "{name}"' in types

@@ -48,7 +48,7 @@ def person(request: pytest.FixtureRequest, chromium: Any, address: str) -> Itera
 def test_every_panel(person: Person) -> None:
     person.keeps_picture("0-start")
     assert_mesh_is_large(person)
-    uses = (compare, bones, corrections, fit, pose, levels, crowd, view, about)
+    uses = (compare, bones, corrections, fit, pose, levels, crowd, light, view, about)
     for i, (panel, use) in enumerate(zip(PANELS, uses, strict=True)):
         shown = person.opens(panel)
         use(person, shown)
@@ -170,6 +170,10 @@ def pose(person: Person, panel: Any) -> None:
     assert panel.get_by_role("button", name="Pose it").is_visible()
     assert panel.get_by_role("button", name="Choose a skeleton…").is_visible()
     assert person.state("posing") is False  # test_pose_page.py goes on from here
+
+
+def light(person: Person, panel: Any) -> None:
+    assert "osteon light FILE" in panel.inner_text()  # test_light_page.py has a model with light
 
 
 def view(person: Person, panel: Any) -> None:

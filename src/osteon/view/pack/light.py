@@ -8,8 +8,8 @@
     light.environments (e,25,3)                 those that the file names; red, green, blue, linear
     light.ground_*                              the same for a square grid of points, in the frame of the world; row by
                                                 row, the axis after `up` first; centres (f,3), half the length of a side
-    light.baked_weights (f,k), light.baked_colors (k,v,1|3), light.baked_ground (k,g,1|3)   under the first environment
-    light.baked_prefixes (k,f,k)                the weights if only the first i + 1 colours are used
+    light.baked_colors (k,v,1|3), light.baked_ground (k,g,1|3)      under the first environment
+    light.baked_weights (k,f,k)                 of the colours if only the first i + 1 of them are used
     coarse.N.light_mean, light_basis, light_colors      of coarser meshes
 
 A vertex of albedo 1 has the radiance max(0, t . R^-1 L), t = mean + sum_r q_r basis_r. A point of the ground has
@@ -67,8 +67,7 @@ def light_parts(
             "errors": list(under.errors),
         }
     if shown.baked is not None:
-        arrays |= {"light.baked_weights": np.ascontiguousarray(shown.baked.weights[-1])}
-        arrays |= {"light.baked_prefixes": shown.baked.weights, "light.baked_colors": shown.baked.colors}
+        arrays |= {"light.baked_weights": shown.baked.weights, "light.baked_colors": shown.baked.colors}
         arrays |= {} if shown.baked.ground is None else {"light.baked_ground": shown.baked.ground}
     for number, (one, level) in enumerate(zip(light.coarse, coarse, strict=False)):
         own = level.character.mesh.normal_of_vertex

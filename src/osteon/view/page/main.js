@@ -9,6 +9,9 @@ import { boneColors, heatTable } from "./engine/colors.js";
 import { Engine } from "./engine/engine.js";
 import { readLight } from "./engine/hdr.js";
 import { hasSkeleton } from "./engine/skeleton.js";
+import { keepPicture } from "./light/environments.js";
+import { buildLight, leaveLight, pictureChosen } from "./light/panel.js";
+import { relightOf, toggledLight } from "./light/view.js";
 import { modeOf as poseModeOf } from "./pose/methods.js";
 import { buildPose } from "./pose/panel.js";
 import { describePosedPoint } from "./pose/panel_paint.js";
@@ -41,6 +44,7 @@ import { buildView, VIEWS } from "./ui/view_panel.js";
 /** The part of the state that the engine draws from. */
 const VIEW = ["mode", "swipe", "wireframe", "paint", "bone", "rank", "axes", "skeleton", "theme", "heatMax"];
 const LIGHT_VIEW = ["light", "lightTurn", "lightPower"];
+const RELIT_VIEW = ["relit", "relitBy", "relitLeft", "relitEnvironment", "relitRank", "relitExposure", "relitGround", "relitOcclusion"];
 const LEVEL_VIEW = ["levels", "levelBones", "levelBlends", "levelMesh"];
 const POSE_VIEW = ["posing", "poseView", "poseMethods", "posePaint", "poseMeasure", "poseMax"];
 const EIGENSKIN_VIEW = ["eigenskin", "eigenskinView", "eigenskinPaint", "eigenskinStyle", "eigenskinTarget", "eigenskinMax"];
@@ -114,7 +118,7 @@ class Page {
     warnBeforeLoss(store, client, this.posing);
     this.address = new Address({ store, engine, timeline: this.timeline, opener });
     new ResizeObserver(() => this.resize()).observe(stage);
-    store.watch([...VIEW, ...LIGHT_VIEW, ...LEVEL_VIEW, ...POSE_VIEW, ...EIGENSKIN_VIEW], () => this.draw());
+    store.watch([...VIEW, ...LIGHT_VIEW, ...RELIT_VIEW, "pack", "crowd", ...LEVEL_VIEW, ...POSE_VIEW, ...EIGENSKIN_VIEW], () => this.draw());
     store.watch(["posing"], () => document.body.classList.toggle("posing", store.state.posing));
     store.watch(["eigenskin"], () => document.body.classList.toggle("eigenskin", store.state.eigenskin));
     store.watch(["rank", "pack", "eigenskin", ...LEVEL_VIEW], () => this.measure());
@@ -173,7 +177,8 @@ class Page {
       picture: ({ scale, transparent }) => this.picture(scale, transparent),
       turntable: (how) => takeTurntable(engine, how),
     });
-    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, levels, crowd, view, buildAbout(store)];
+    const light = buildLight(store, { chooseLight: (file) => this.lightBy(file) });
+    const panels = [this.compare, this.bones, corrections, fit, this.pose, eigenskin, levels, crowd, light, view, buildAbout(store)];
     buildPanels(find("tabs"), find("panels"), panels, store);
     const choose = (id) => opener.show(id);
     buildBar(
@@ -207,8 +212,10 @@ class Page {
   /** Lights the mesh by a panorama. @param {File} file */
   async lightBy(file) {
     try {
-      this.engine.setEnvironment(await readLight(file));
-      store.set({ light: "picture", lightName: file.name });
+      const environment = await readLight(file);
+      this.engine.setEnvironment(environment);
+      keepPicture(environment);
+      store.set({ light: "picture", ...pictureChosen(file.name) });
       notices.announce(`Lit by ${file.name}.`);
     } catch (error) {
       fail(`${file.name}: ${messageOf(error)}`);
@@ -265,6 +272,7 @@ class Page {
     const { levels, levelBones: bones, levelBlends: blends, levelMesh } = store.state;
     Object.assign(this.engine.view, { level: levels ? { bones, blends } : null, mesh: levels ? levelMesh : 0 });
     this.engine.view.sides = ["source", "result"];
+    this.engine.view.relight = relightOf(store.state);
     if (store.state.posing) Object.assign(this.engine.view, posedView(store.state));
     else if (store.state.eigenskin) Object.assign(this.engine.view, engineViewOf(store.state));
     if (store.state.pack) this.engine.refresh();
@@ -366,9 +374,10 @@ class Page {
       bones: () => shown() && nBones(store.state.pack) && flip("bones"),
       skeleton: () => shown() && hasSkeleton(store.state.pack) && store.set({ skeleton: !store.state.skeleton }),
       error: () => shown() && canCompare(store.state.pack) && flip("error"),
+      light: () => shown() && store.state.pack?.light && store.set(toggledLight(store.state)),
       compare: () => shown() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
-      close: () => this.posing.putAway() || store.set({ panel: "" }),
+      close: () => this.posing.putAway() || leaveLight(store) || store.set({ panel: "" }),
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
     };
   }

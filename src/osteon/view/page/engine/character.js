@@ -12,8 +12,8 @@ import { sourceTextures } from "./source_texture.js";
 import { BYTE4, makeTiles } from "./tiles.js";
 
 /**
- * @typedef {"result"|"source"|"plain"|"ghost"} Role  What a surface shows: the posed model, its source, the model without
- *   displacements, or the source over the result.
+ * @typedef {"result"|"source"|"plain"|"ghost"|"reference"} Role  What a surface shows: the posed model, its source, the
+ *   model without displacements, the source over the result, or the model lit in another way.
  * @typedef {import("./pack.js").Pack} Pack
  * @typedef {import("./pose.js").Moment} Moment
  * @typedef {ArrayLike<number>|null} Vertices  Numbers of vertices; null for all.
@@ -192,6 +192,9 @@ export class Character {
   /** Makes all shaders read levels. */
   needLevels() {}
 
+  /** Uploads the precomputed light, once. */
+  needRelight() {}
+
   /** Whether the whole mesh is in one plane of constant z. */
   get isFlat() {
     const { rest } = this.pack.arrays;
@@ -217,15 +220,16 @@ export class Character {
 
   /**
    * Materials of a surface, one for each group of triangles with the same image.
-   * @param {Role} role @param {{flat?: boolean, crowd?: boolean, error?: boolean, layer?: string}} options
+   * @param {Role} role @param {{flat?: boolean, crowd?: boolean, error?: boolean, layer?: string, relit?: boolean}} options
    * @returns {Surface}
    */
-  surface(role, { flat = false, crowd = false, error = false, layer = "base" } = {}) {
-    const key = [role, flat, crowd, error, layer].join();
+  surface(role, { flat = false, crowd = false, error = false, layer = "base", relit = false } = {}) {
+    const key = [role, flat, crowd, error, layer, relit].join();
     if (!this.materials.has(key)) {
-      const extra = { ...(flat && { FLAT: 1 }), ...(crowd && { CROWD: 1 }), ...(error && { HAS_SOURCE: 1 }) };
+      if (relit) this.needRelight();
+      const extra = { ...(flat && { FLAT: 1 }), ...(crowd && { CROWD: 1 }), ...(error && { HAS_SOURCE: 1 }), ...(relit && { RELIT: 1 }) };
       const ghost = new THREE.Vector4(0, 0, 0, 1);
-      const uniforms = { paint: { value: PAINT.material }, ghost: { value: ghost }, outline: { value: 0 }, lift: { value: 0 } };
+      const uniforms = { paint: { value: PAINT.material }, ghost: { value: ghost }, outline: { value: 0 }, lift: { value: 0 }, ...(relit && { relitBy: { value: 0 } }) };
       const make = (group) => this.makeMaterial(role, extra, uniforms, group);
       this.materials.set(key, { list: this.split.groups.map(make), uniforms });
     }

@@ -5,6 +5,7 @@ import { crowdMaterial, instancedMesh, instanceVectors, releaseInstances } from 
 import { materialOf } from "./mesh_shader.js";
 import { LevelCrowd } from "./levels/level_crowd.js";
 import { StreamCrowd } from "./stream.js";
+import { CrowdLight } from "./transfer/crowd_light.js";
 
 export const MOST_INSTANCES = 10_000;
 /** Triangles of a crowd up to which its shadows are drawn: they cost as much as drawing it once more. */
@@ -65,9 +66,9 @@ export class PaletteCrowd {
     this.scene.children = this.meshes.filter((mesh) => mesh.geometry.instanceCount > 0);
   }
 
-  /** Uses rebuilt materials, after images were decoded. */
-  renew() {
-    this.meshes.forEach((mesh, c) => (mesh.material = crowdMaterial(this.characters[c])));
+  /** Uses rebuilt materials, after images were decoded, or others. */
+  renew(relit = false) {
+    this.meshes.forEach((mesh, c) => (mesh.material = crowdMaterial(this.characters[c], relit)));
   }
 
   /** All characters at this moment of the crowd, each with all its bones. */
@@ -105,6 +106,9 @@ export class Crowd {
     this.outlined = null;
     /** @type {LevelCrowd|null} */
     this.levels = null;
+    /** @type {import("./transfer/crowd_light.js").CrowdLight|null} */
+    this.light = null;
+    this.relit = false;
     this.seconds = 0;
   }
 
@@ -151,14 +155,36 @@ export class Crowd {
   }
 
   needLevels() {
+    const { levels: made } = this;
     this.levels ??= new LevelCrowd(this.palette, this.characters, this.instances);
+    if (!made && this.relit) this.renew();
     return this.levels;
+  }
+
+  /** Shows precomputed light, or with null the light of the page. @param {import("./transfer/relight.js").Relight|null} relight */
+  setRelight(relight) {
+    if (this.relit !== Boolean(relight)) {
+      this.relit = Boolean(relight);
+      this.renew();
+    }
+    if (relight) this.#needLight().set(relight);
+  }
+
+  /** Draws the ground of all instances with their precomputed shadows, upon what is drawn. */
+  drawLitGround(renderer, camera) {
+    this.palette.setClock(this.seconds);
+    this.#needLight().drawGround(renderer, camera);
+  }
+
+  #needLight() {
+    this.light ??= new CrowdLight(this.characters, this.instances);
+    return this.light;
   }
 
   /** Uses rebuilt materials. */
   renew() {
-    this.palette.renew();
-    this.levels?.renew();
+    this.palette.renew(this.relit);
+    this.levels?.renew(this.relit);
   }
 
   /** The extent that the camera frames: the bounding boxes of all characters over their clips, rotated and placed. */
@@ -189,6 +215,7 @@ export class Crowd {
     this.palette.dispose();
     this.stream?.dispose();
     this.levels?.dispose();
+    this.light?.dispose();
     this.extra.forEach((character) => character.dispose());
   }
 }

@@ -24,7 +24,7 @@ function eigenskinPack(pack) {
   const transforms = Float32Array.from({ length: 12 * bones }, (_, i) => Number(i % 12 % 5 === 0));
   const coefficients = new Float32Array(own.driver.length);
   return {
-    ...{ ...pack, kind: "posed", clips: [{ name: "pose", start: 0, stop: 1, fps: 30 }], rank: 0, levels: null, coarse: [] },
+    ...{ ...pack, kind: "posed", clips: [{ name: "pose", start: 0, stop: 1, fps: 30 }], rank: 0, levels: null, coarse: [], light: null },
     ...{ hasSource: true, still: true, counts: { ...pack.counts, frames: 1 }, displacements: [{ kind, arrays: { ...own, coefficients } }] },
     arrays: { .../** @type {import("./pack.js").Arrays} */ (kept), transforms, source: pack.arrays.rest.slice() },
   };

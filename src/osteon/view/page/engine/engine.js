@@ -35,7 +35,8 @@ const NO_ERROR = 1e-6;
  * @typedef {{mode: "result"|"source"|"side"|"overlay"|"swipe"|"plain", swipe: number, wireframe: boolean, paint: Paint,
  *   bone: number, rank: number, axes: boolean, sides: Role[], skeleton: boolean, theme: "light"|"dark",
  *   heatMax: number|null, shade: number, level: import("./levels/level_curve.js").LevelPoint|null, mesh: number,
- *   light: "room"|"camera"|"picture", lightPower: number, lightTurn: number, background: number|null}} View
+ *   light: "room"|"camera"|"picture", lightPower: number, lightTurn: number, background: number|null,
+ *   relight: import("./transfer/relight.js").Relight|null}} View
  *   `shade` 0 shows unshaded colours; `sides` are the roles of views beside each other; `level` null shows all bones;
  *   `mesh` 0 is the mesh of the model and others are coarser; `lightTurn` is in degrees; with a `background` there is no
  *   ground.
@@ -56,7 +57,7 @@ export class Engine {
     this.view = {
       ...{ mode: "result", swipe: 0.5, wireframe: false, paint: "material", bone: 0, rank: 0, axes: false },
       ...{ skeleton: false, theme: "light", heatMax: null, shade: 1, level: null, mesh: 0 },
-      ...{ light: "room", lightPower: 1, lightTurn: 0, background: null },
+      ...{ light: "room", lightPower: 1, lightTurn: 0, background: null, relight: null },
       sides: ["source", "result"],
     };
     /** @type {number[]|null} Direction from which a model is seen when it is framed; null for the default. */
@@ -188,6 +189,7 @@ export class Engine {
    */
   ownerOf(role) {
     const { character, model } = this;
+    if (role === "reference") return { character, role: "result" };
     return role === "source" && model.beside ? { character: model.beside, role: "result" } : { character, role };
   }
 
@@ -357,7 +359,7 @@ export class Engine {
     if (this.fitted !== this.aspect && !this.orbitCamera.touched) this.fit();
   }
 
-  /** Stores the result of readLight, for `view.light` "picture". @param {number[][]|null} found */
+  /** Stores the result of readLight, for `view.light` "picture". @param {import("./light.js").Environment|null} found */
   setEnvironment(found) {
     setEnvironment(found);
     this.refresh();

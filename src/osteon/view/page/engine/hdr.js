@@ -1,6 +1,6 @@
 // Reads a panorama of light in the Radiance format (.hdr): four bytes per pixel, three colours and a shared exponent.
 // Based on: G. Ward, Real Pixels, Graphics Gems II, 1991; the run lengths are those of its later revision.
-import { lightOf } from "./light.js";
+import { environmentOf } from "./light.js";
 
 /**
  * @param {ArrayBuffer} buffer @returns {{width: number, height: number, pixels: Uint8Array}} four bytes per pixel
@@ -67,10 +67,12 @@ export function hdrColors({ width, height, pixels }, wide, high) {
 /** A panorama of light that was dropped or chosen. */
 
 
-const [WIDE, HIGH] = [128, 64]; // resolution in directions
+const [WIDE, HIGH] = [128, 64]; // resolution in directions, at most
 
-/** @param {File} file @returns {Promise<number[][]>} what surfaces get from it */
+/** @param {File} file @returns {Promise<import("./light.js").Environment>} */
 export async function readLight(file) {
-  const colorAt = hdrColors(readHdr(await file.arrayBuffer()), WIDE, HIGH);
-  return lightOf((x, y, z, across, down) => colorAt(Math.round(across * WIDE), Math.round(down * HIGH)), WIDE, HIGH);
+  const image = readHdr(await file.arrayBuffer());
+  const [wide, high] = [Math.min(WIDE, image.width), Math.min(HIGH, image.height)];
+  const colorAt = hdrColors(image, wide, high);
+  return environmentOf((x, y, z, across, down) => colorAt(Math.round(across * wide), Math.round(down * high)), wide, high);
 }

@@ -14,9 +14,12 @@ export function instanceVectors(character, instance) {
   };
 }
 
-/** The material of a character in a crowd: one, or one for each group of its triangles. */
-export function crowdMaterial(character) {
-  const { list } = character.surface("result", { crowd: true });
+/**
+ * The material of a character in a crowd: one, or one for each group of its triangles; `relit` shows its precomputed light.
+ * @param {import("./character.js").Character} character
+ */
+export function crowdMaterial(character, relit = false) {
+  const { list } = character.surface("result", { crowd: true, relit: relit && character.pack.light !== null });
   return list.length === 1 ? list[0] : list;
 }
 

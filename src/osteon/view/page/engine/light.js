@@ -4,6 +4,7 @@
 //
 // Based on: Ramamoorthi and Hanrahan, An Efficient Representation for Irradiance Environment Maps, 2001, eq. 7 to 10.
 import { Vector2, Vector3 } from "three";
+import { MOST_ORDER, projectEnvironment } from "./transfer/spherical_harmonics.js";
 
 /** Directions in which the built-in room is sampled. */
 const [WIDE, HIGH] = [64, 32];
@@ -19,6 +20,9 @@ const LAMPS = [
 
 /** Uniforms of the shaders of all surfaces: one light for the whole page. */
 export const LIGHT = {
+  // Of precomputed transfer (transfer/relight.js): what a character sees of the environment, and all of it for its ground.
+  radiance: { value: Array.from({ length: MOST_ORDER ** 2 }, () => new Vector3()) },
+  groundRadiance: { value: Array.from({ length: MOST_ORDER ** 2 }, () => new Vector3()) },
   sh: { value: Array.from({ length: 9 }, () => new Vector3()) },
   lightShare: { value: 1 }, // 1 the environment, 0 a lamp at the camera
   lightPower: { value: 1 },
@@ -35,51 +39,57 @@ function roomAt(x, y, z) {
   return [light, light, light];
 }
 
-/** The nine coefficients of a panorama, (x, y, z) to colour, scaled to the mean irradiance. */
-export function lightOf(colorAt, wide = WIDE, high = HIGH) {
-  const sums = Array.from({ length: 9 }, () => [0, 0, 0]);
-  for (let row = 0; row < high; row++) {
-    const down = (Math.PI * (row + 0.5)) / high;
-    const solid = ((2 * Math.PI) / wide) * (Math.PI / high) * Math.sin(down);
-    for (let column = 0; column < wide; column++) {
-      const around = 2 * Math.PI * ((column + 0.5) / wide);
-      // The middle of a panorama is at -z, as in most programs.
-      const [x, y, z] = [Math.sin(down) * Math.sin(around), Math.cos(down), Math.sin(down) * Math.cos(around)];
-      const color = colorAt(x, y, z, column / wide, row / high);
-      basisAt(x, y, z).forEach((b, i) => color.forEach((c, channel) => (sums[i][channel] += solid * b * c)));
-    }
-  }
-  const scaled = sums.map((color, i) => color.map((c) => c * FACTORS[i]));
+/**
+ * An environment: its radiance as coefficients of spherical harmonics, one list per colour (spherical_harmonics.js).
+ * @typedef {ArrayLike<number>[]} Environment
+ */
+
+/**
+ * The environment of a panorama. @param {(x: number, y: number, z: number, across: number, down: number) => number[]} colorAt
+ * @returns {Environment}
+ */
+export const environmentOf = (colorAt, wide = WIDE, high = HIGH) => projectEnvironment(MOST_ORDER, colorAt, wide, high);
+
+/** The factor by which an environment lights a white surface as brightly as the built-in room does. @param {Environment} environment */
+export function exposureOf(environment) {
   // The mean over all directions is the first coefficient alone; clamped, so that black stays black.
-  const mean = Math.max(1e-9, (scaled[0][0] + scaled[0][1] + scaled[0][2]) / 3);
-  return scaled.map((color) => color.map((c) => (c * MEAN) / mean));
+  const mean = (Y[0] * (environment[0][0] + environment[1][0] + environment[2][0])) / 3;
+  return MEAN / Math.max(1e-9, mean);
 }
 
-/** Constants of Y_lm, and of the sum in the shader, whose polynomials omit them. */
+/** Constants of the polynomials of `surroundings`, and those of the sum: a_l Y_lm / pi. */
 const Y = [0.282095, 0.488603, 0.488603, 0.488603, 1.092548, 1.092548, 0.315392, 1.092548, 0.546274];
 const FACTORS = Y.map((y, i) => y * (i === 0 ? 1 : i < 4 ? 2 / 3 : 1 / 4));
-const basisAt = (x, y, z) =>
-  [1, y, z, x, x * y, y * z, 3 * z * z - 1, x * z, x * x - y * y].map((polynomial, i) => polynomial * Y[i]);
 
-/** @type {number[][]|null} Coefficients of the built-in room, and of an image. */
+/** @type {Environment|null} The built-in room, and that of an image. */
 let room = null;
-/** @type {number[][]|null} */
+/** @type {Environment|null} */
 let pictured = null;
 
-/** Stores the coefficients of a panorama. @param {number[][]|null} coefficients */
-export function setEnvironment(coefficients) {
-  pictured = coefficients;
+/** The built-in room. @returns {Environment} */
+export function roomEnvironment() {
+  room ??= environmentOf(roomAt);
+  return room;
+}
+
+/** Stores the environment of a panorama. @param {Environment|null} environment */
+export function setEnvironment(environment) {
+  pictured = environment;
 }
 
 /** @param {{light: string, lightPower: number, lightTurn: number}} view  angle in degrees */
 export function setLight({ light, lightPower, lightTurn }) {
-  room ??= lightOf(roomAt);
-  const coefficients = light === "picture" && pictured ? pictured : room;
-  LIGHT.sh.value.forEach((vector, i) => vector.fromArray(coefficients[i]));
+  const environment = light === "picture" && pictured ? pictured : roomEnvironment();
+  setIrradiance(environment, exposureOf(environment));
   LIGHT.lightShare.value = light === "camera" ? 0 : 1;
   LIGHT.lightPower.value = lightPower;
   const angle = (lightTurn * Math.PI) / 180;
   LIGHT.lightTurn.value.set(Math.cos(angle), Math.sin(angle));
+}
+
+/** Sets the light of surfaces without shadows. @param {Environment} environment @param {number} factor */
+export function setIrradiance(environment, factor) {
+  FACTORS.forEach((f, i) => LIGHT.sh.value[i].fromArray(environment.map((c) => factor * f * c[i])));
 }
 
 /** GLSL of `vec3 surroundings(vec3 n)`: irradiance of a surface with the normal n in camera space. */

@@ -1,6 +1,7 @@
 // Shaders of everything that is drawn as a surface: result, source, crowd, shadow and picking.
 import { ABOVE } from "./colors.js";
 import { LIGHT_CHUNK } from "./light.js";
+import { RELIT_CHUNK } from "./transfer/relight.js";
 
 /** Values of the uniform `paint`. */
 export const PAINT = { material: 0, bones: 1, weights: 2, error: 3, clusters: 4, ghost: 5, triangles: 6, supports: 7, column: 8 };
@@ -41,6 +42,9 @@ out vec3 facing;
 out vec4 tint;
 out vec2 place;
 out float amount;
+#ifdef RELIT
+out vec3 relitColor;
+#endif
 
 #ifdef SKINNED
 float weightOf(int b) {
@@ -74,6 +78,9 @@ void main() {
   pose(now, p, n);
   amount = 0.0;
   tint = color;
+#ifdef RELIT
+  relitColor = relit(now);
+#endif
 #ifdef HAS_SOURCE
   if (paint == ${PAINT.error}) {
     vec3 q, m;
@@ -121,6 +128,11 @@ void main() {
 /** The vertex shader of a surface. @param {string} chunk how the character is posed (pose_shader.js) */
 export const surfaceVertex = (chunk) => HEAD + chunk + MESH_VERTEX;
 
+/** GLSL of `vec3 toScreen(vec3 c)`: linear colour to sRGB. */
+export const SCREEN_CHUNK = `
+vec3 toScreen(vec3 c) { return mix(12.92 * c, 1.055 * pow(max(c, 1e-5), vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c)); }
+`;
+
 /** A colour of the tables as the shader writes it. */
 const glsl = (color) => `vec3(${color.map((c) => c.toFixed(5)).join(", ")})`;
 
@@ -157,13 +169,13 @@ in vec3 corner;
 out vec4 outColor;
 
 vec3 toLinear(vec3 c) { return mix(c / 12.92, pow((c + 0.055) / 1.055, vec3(2.4)), step(0.04045, c)); }
-vec3 toScreen(vec3 c) { return mix(12.92 * c, 1.055 * pow(max(c, 1e-5), vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c)); }
-
+${SCREEN_CHUNK}
 vec3 fromTable(highp sampler2D table, float amount) {
   return texelFetch(table, ivec2(int(floor(clamp(amount, 0.0, 1.0) * 255.0 + 0.5)), 0), 0).rgb;
 }
 
 ${LIGHT_CHUNK}
+${RELIT_CHUNK}
 // A lamp at the camera: light from above left, a weaker one from the right, and the sky.
 float light(vec3 n) {
   float key = max(0.0, dot(n, normalize(vec3(-0.5, 0.72, 0.55))));
@@ -198,13 +210,17 @@ vec3 lit(vec3 n) {
   vec3 eye = normalize(toEye);
   if (paint == ${PAINT.ghost}) return ghost.rgb;
   if (paint != ${PAINT.material}) return bare() * mix(1.0, 0.62 + 0.38 * smoothstep(0.05, 0.4, abs(dot(n, eye))), shade);
-  vec3 lamp = mix(vec3(light(n)), surroundings(n), lightShare);
   vec3 base = tint.rgb;
 #ifdef TEXTURED
   base *= toLinear(texture(picture, place).rgb);
 #endif
+#ifdef RELIT
+  return toScreen(mix(base, relitSurface(base, n), shade));
+#else
+  vec3 lamp = mix(vec3(light(n)), surroundings(n), lightShare);
   float shine = pow(max(0.0, dot(n, normalize(eye + normalize(vec3(-0.5, 0.72, 0.55))))), 24.0);
   return toScreen(mix(base, base * lamp + 0.05 * shine, shade));
+#endif
 }
 
 void main() {

@@ -7,6 +7,8 @@ import { Ground, THEMES } from "./ground.js";
 import { setLight } from "./light.js";
 import { materialOf, PAINT } from "./mesh_shader.js";
 import { chooseJoint, skeletonMesh } from "./skeleton.js";
+import { gridOf, LightDisc } from "./transfer/light_ground.js";
+import { lightTransfer, setRelight } from "./transfer/relight.js";
 
 /** Over colours that mean something the source is drawn where it is seen steeper than this cosine. */
 const GHOST_OUTLINE = 0.28;
@@ -29,6 +31,9 @@ export class ModelView {
   constructor() {
     this.scene = new THREE.Scene();
     this.ground = new Ground();
+    this.disc = new LightDisc(this.ground.uniforms);
+    /** @type {import("./transfer/light_ground.js").LightGrid|null} Carries the precomputed shadow. */
+    this.grid = null;
     this.mark = vertexMark();
     /** @type {Character} Null before the first one. */
     this.character = absent();
@@ -53,12 +58,21 @@ export class ModelView {
     const { skinned } = character.pack;
     this.axes = skinned ? character.part("axes", () => boneAxes(character)) : null;
     this.skeleton = skinned ? character.part("skeleton", () => skeletonMesh(character)) : null;
-    const drawn = [this.ground.mesh, this.source, this.result, this.skeleton, this.axes, this.mark];
+    const owner = character.whole ?? character;
+    this.grid = owner.pack.light?.ground ? gridOf(owner) : null;
+    const drawn = [this.disc.mesh, this.grid?.mesh ?? null, this.ground.mesh, this.source, this.result, this.skeleton, this.axes, this.mark];
     this.scene.children = drawn.filter((mesh) => mesh !== null);
+  }
+
+  /** The precomputed light that is shown; null without. */
+  relightOf(view, character = this.character) {
+    return view.relight && character.pack.light && this.paintOf(view, character) === "material" ? view.relight : null;
   }
 
   /** Without a source only the result can be shown, and of a sequence only the source. */
   modeOf(view) {
+    const relight = this.relightOf(view);
+    if (relight) return relight.left ? "swipe" : "result";
     const { roles } = this.character;
     return roles.length > 1 || this.beside ? view.mode : roles[0];
   }
@@ -91,7 +105,7 @@ export class ModelView {
         return [{ ...whole, roles: ["result", "ghost"] }];
       case "swipe":
         return [
-          { ...whole, to: border, roles: ["source"] },
+          { ...whole, to: border, roles: [this.relightOf(view) ? "reference" : "source"] },
           { ...whole, from: border, roles: ["result"] },
         ];
       case "side":
@@ -117,7 +131,7 @@ export class ModelView {
   /** Sets the uniforms that change per picture. */
   setUniforms(view, moment, scaleMax) {
     const { wire } = THEMES[view.theme];
-    setLight(view);
+    this.setLight(view);
     this.character.showLevel(view.level, moment);
     for (const character of [this.beside, this.character]) {
       if (!character) continue;
@@ -131,6 +145,13 @@ export class ModelView {
       uniforms.wire.value.set(wire[0], wire[1], wire[2], view.wireframe ? wire[3] : 0);
     }
     this.ground.setTheme(view.theme);
+  }
+
+  /** Sets the light of the page, or that of precomputed transfer. */
+  setLight(view) {
+    setLight(view);
+    const relight = this.relightOf(view);
+    if (relight) lightTransfer(/** @type {import("./transfer/relight.js").Light} */ (this.character.pack.light), relight);
   }
 
   rankOf(view) {
@@ -156,7 +177,8 @@ export class ModelView {
     const other = this.modeOf(view) === "source";
     const caster = (other && this.beside) || this.character;
     const role = other && !this.beside ? "source" : "result";
-    if (this.shown) this.ground.drawShadow(renderer, caster, role, view.theme);
+    const relit = this.relightOf(view)?.ground && this.grid;
+    if (this.shown && !relit) this.ground.drawShadow(renderer, caster, role, view.theme);
     else this.ground.noShadow();
     clear(renderer, view.theme, view.background);
     for (const pass of this.passes(view, width, height)) this.drawPass(renderer, camera, view, pass, height);
@@ -172,7 +194,7 @@ export class ModelView {
     renderer.setScissorTest(true);
     renderer.setScissor(from, bottom, to - from, tall);
     renderer.setViewport(left, bottom, span, tall);
-    this.ground.mesh.visible = view.background == null; // a file without background has no ground
+    this.showGround(view, roles);
     this.mark.visible = this.marking;
     this.result.visible = roles.includes("result");
     this.source.visible = !this.result.visible || roles.includes("ghost");
@@ -192,6 +214,7 @@ export class ModelView {
   /** Sets geometry and materials of the surface that shows a role. @param {import("./character.js").Role} role */
   dressRole(role, view) {
     if (role === "result") this.dressModel(this.result, this.character, view);
+    else if (role === "reference") this.dressReference(view);
     else if (role === "source") this.dressSource(view);
     else if (role === "ghost") this.dressGhost(view);
     else {
@@ -220,7 +243,35 @@ export class ModelView {
   dressModel(mesh, character, view, role = "result") {
     const paint = this.paintOf(view, character);
     const flat = view.wireframe || BY_TRIANGLE.includes(paint);
-    this.dress(mesh, character, character.surface(role, { flat, error: paint === "error" }), paint, flat);
+    const relight = role === "result" ? this.relightOf(view, character) : null;
+    const surface = character.surface(role, { flat, error: paint === "error", relit: relight !== null });
+    if (relight) setRelight(surface, character, relight, relight.by);
+    this.dress(mesh, character, surface, paint, flat);
+  }
+
+  /** The model in the same light, computed in the other way. */
+  dressReference(view) {
+    const { character, source } = this;
+    const relight = /** @type {import("./transfer/relight.js").Relight} */ (this.relightOf(view));
+    const surface = character.surface("result", { flat: view.wireframe, layer: "reference", relit: true });
+    setRelight(surface, character, relight, relight.left ?? "unshadowed");
+    source.renderOrder = 0;
+    this.dress(source, character, surface, "material", view.wireframe);
+  }
+
+  /** Shows the ground of the page, the one that precomputed light falls on, or none in a file without background. */
+  showGround(view, roles) {
+    const relight = this.relightOf(view);
+    const lit = Boolean(relight?.ground && this.grid);
+    const shown = view.background == null;
+    this.ground.mesh.visible = shown && !lit;
+    this.disc.mesh.visible = shown && lit;
+    if (!this.grid) return;
+    const by = roles.includes("reference") ? relight?.left : relight?.by;
+    this.grid.mesh.visible = shown && lit && by !== "unshadowed";
+    if (!relight || !lit) return;
+    this.disc.light(view.theme, this.grid.light);
+    this.grid.set({ ...relight, by: by ?? relight.by });
   }
 
   dressSource(view) {
@@ -254,20 +305,22 @@ export class ModelView {
    */
   drawGround(renderer, camera, view, { width, height }, shadow) {
     const { theme, background } = view;
-    setLight(view);
+    this.setLight(view);
     this.ground.setTheme(theme);
-    if (background == null) shadow(this.ground);
+    const lit = Boolean(this.relightOf(view)?.ground && this.grid);
+    if (background == null && !lit) shadow(this.ground);
     else this.ground.noShadow();
     renderer.setScissorTest(false);
     renderer.setViewport(0, 0, width, height);
     clear(renderer, theme, background);
     if (background != null) return;
-    for (const child of this.scene.children) child.visible = child === this.ground.mesh;
+    if (lit && this.grid) this.disc.light(theme, this.grid.light);
+    for (const child of this.scene.children) child.visible = child === (lit ? this.disc.mesh : this.ground.mesh);
     renderer.render(this.scene, camera);
   }
 
   drop() {
-    this.axes = this.skeleton = this.beside = null;
+    this.axes = this.skeleton = this.beside = this.grid = null;
     this.character = absent();
     this.scene.children = [];
   }
@@ -275,6 +328,7 @@ export class ModelView {
   dispose() {
     this.drop();
     this.ground.dispose();
+    this.disc.dispose();
     this.mark.geometry.dispose();
     this.mark.material.dispose();
   }

@@ -107,7 +107,10 @@ export class CrowdMode extends ModelMode {
     engine.fitIfNew();
     const { renderer, orbitCamera, model, view, method, rank, width, height, frameTime } = engine;
     const moving = orbitCamera.update(engine.aspect);
+    const relight = model.relightOf(view);
+    crowd.setRelight(relight);
     model.drawGround(renderer, orbitCamera.camera, view, engine, (ground) => crowd.drawShadow(renderer, ground, view.theme));
+    if (relight?.ground && view.background == null) crowd.drawLitGround(renderer, orbitCamera.camera);
     const how = { method, rank, choice: engine.crowdLevels, width, height, frameTime, skeleton: view.skeleton };
     return crowd.draw(renderer, orbitCamera.camera, how) || moving;
   }

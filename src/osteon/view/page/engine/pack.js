@@ -1,5 +1,6 @@
 // Reads a pack: one model in one binary. Arrays are views into its bytes, nothing is copied.
 import { checkPack, SCHEMA } from "./pack_schema.js";
+import { coarseLight, readLight } from "./transfer/pack_light.js";
 
 const MAGIC = 0x5054534f; // "OSTP", read as a little-endian number
 const HEADER_BYTES = 12;
@@ -32,6 +33,7 @@ const TYPES = { f4: Float32Array, f2: Uint16Array, i4: Int32Array, u4: Uint32Arr
  * @property {Family[]} displacements
  * @property {Levels|null} levels
  * @property {Pack[]} coarse  Coarser meshes on the same bones.
+ * @property {import("./transfer/relight.js").Light|null} light  Precomputed.
  * @typedef {Omit<import("./pack_types").ModelHeader, keyof PageFields> & PageFields} Pack
  */
 
@@ -52,6 +54,7 @@ export function readPack(buffer) {
     ...(header.deformer && { deformer: family(header.deformer) }),
     displacements: (header.displacements ?? []).map(family),
     levels: header.levels ? readLevels(header.levels, arrays) : null,
+    light: readLight(header.light, arrays),
     coverage: header.coverage ?? [],
     ...{ poses: header.poses ?? [], joint_limits: header.joint_limits ?? [] },
   };
@@ -145,5 +148,6 @@ export function coarsePack(pack, { heirs, influences }, number) {
     deformer: family(pack.deformer, "deformer"),
     displacements: pack.displacements.map((displacement) => family(displacement, displacement.kind)),
     levels: pack.levels && { ...pack.levels, heirs },
+    light: coarseLight(pack.light, own),
   };
 }

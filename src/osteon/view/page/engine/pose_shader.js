@@ -2,6 +2,7 @@
 import { deformerOf } from "./deformers/index.js";
 import { displacementsOf } from "./displacements/index.js";
 import { levelChunk } from "./levels/level_shader.js";
+import { relightChunk } from "./transfer/relight.js";
 
 const SOURCE = `
 #ifndef SOURCE_OFFSET
@@ -176,5 +177,5 @@ ${once.length ? foundOnce(once, ownNormals) : ""}
   p = vec4(p, 1.0) * blend;
   n = moveNormal(blend, n);
 }
-`;
+${relightChunk(pack)}`;
 }

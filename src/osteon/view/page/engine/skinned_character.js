@@ -8,6 +8,7 @@ import { levelUniforms } from "./levels/level_shader.js";
 import { playedBones, posePositions } from "./pose.js";
 import { characterDefines } from "./pose_shader.js";
 import { checkFits } from "./tiles.js";
+import { relightUniforms } from "./transfer/relight.js";
 
 /** @typedef {import("./levels/level_curve.js").LevelPoint} LevelPoint */
 
@@ -105,6 +106,13 @@ export class SkinnedCharacter extends Character {
       if (!material.defines.SHOW_SOURCE) Object.assign(material.defines, this.levelDefines);
       material.needsUpdate = true;
     }
+  }
+
+  /** Uploads the precomputed light, once; surfaces that are never relit need none. */
+  needRelight() {
+    if (this.uniforms.lightBasis) return;
+    this.whole?.needRelight();
+    Object.assign(this.uniforms, relightUniforms(this));
   }
 
   /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point */

@@ -19,6 +19,14 @@ const FIELDS = {
   light: text(),
   lightTurn: number(),
   lightPower: number(),
+  relit: flag(),
+  relitBy: text(),
+  relitLeft: text(),
+  relitEnvironment: text(),
+  relitRank: number(),
+  relitExposure: number(),
+  relitGround: flag(),
+  relitOcclusion: flag(),
   against: text(),
   ab: list(),
 };
@@ -27,6 +35,8 @@ const WORDS = {
   mode: ["result", "source", "side", "overlay", "swipe"],
   paint: ["material", "bones", "weights", "error", "clusters"],
   light: ["room", "camera"],
+  relitBy: ["live", "baked", "unshadowed"],
+  relitLeft: ["", "live", "baked", "unshadowed"],
 };
 
 function text() {

@@ -13,6 +13,7 @@ export const SHORTCUTS = [
   { shown: ["b"], keys: ["b"], act: "bones", description: "colours by bone" },
   { shown: ["s"], keys: ["s"], act: "skeleton", description: "skeleton" },
   { shown: ["e"], keys: ["e"], act: "error", description: "error heat map" },
+  { shown: ["l"], keys: ["l"], act: "light", description: "light with shadows, precomputed" },
   { shown: ["c"], keys: ["c"], act: "compare", description: "next way to compare" },
   { shown: ["f"], keys: ["f"], act: "frame", description: "show the whole mesh" },
   { shown: ["Num 1", "3", "7"], keys: [], act: "", description: "from the front, the side, the top; with Ctrl from behind" },

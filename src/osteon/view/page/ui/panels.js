@@ -12,7 +12,7 @@ const GROUPS = [
   { title: "Fit", icon: "fit", names: ["fit"] },
   { title: "Pose", icon: "pose", names: ["pose", "eigenskin"] },
   { title: "Crowd", icon: "crowd", names: ["levels", "crowd"] },
-  { title: "View", icon: "view", names: ["view", "about"] },
+  { title: "View", icon: "view", names: ["view", "light", "about"] },
 ];
 
 /**

@@ -4,10 +4,14 @@ import { methodWord } from "../pose/methods.js";
 import { namesOf } from "./bones.js";
 import { make, setText, show } from "./dom.js";
 import { number, share } from "./numbers.js";
+import { isRelit, shownBy, shownLeft, WAY_NAMES } from "../light/view.js";
 import { sideNames } from "./pack_cache.js";
 import { Tip } from "./tip.js";
 
 const JOINT_REACH = 16; // pixels within which a click selects a joint
+
+/** What the names of two views follow from. */
+const SIDES = ["model", "against", "posing", "poseMethods", "relit", "relitBy", "relitLeft", "paint"];
 
 /** @typedef {import("./tip.js").Picked} Picked */
 
@@ -48,11 +52,11 @@ export function buildStage(stage, canvas, store, engine, act) {
   const dividers = makeDividers(engine);
   stage.append(dividers.element, left, right, handle, empty, tip.element, veil);
 
-  store.watch(["mode", "pack", "scene", "model", "against", "crowd", "swipe", "posing", "poseView", "poseMethods", "eigenskin"], () => {
+  store.watch([...SIDES, "mode", "pack", "scene", "crowd", "swipe", "poseView", "eigenskin"], () => {
     const { pack, swipe, posing, poseView, eigenskin } = store.state;
     const crowd = store.state.crowd || eigenskin; // has other names, or none
     const [first, second] = sidesOf(store.state);
-    const mode = posing ? poseView : store.state.mode;
+    const mode = posing ? poseView : isRelit(store.state) ? (shownLeft(store.state) ? "swipe" : "result") : store.state.mode;
     const two = Boolean(pack) && !crowd && (mode === "side" || mode === "swipe");
     const alone = Boolean((pack?.hasSource && !pack.still) || posing) && !crowd && !two;
     const names = { overlay: `${first} over ${second}`, source: first, result: second };
@@ -91,6 +95,8 @@ function makeDividers(engine) {
 /** Names of the left and the right of two views. */
 function sidesOf(state) {
   const [first, second = ""] = state.poseMethods;
+  const left = shownLeft(state);
+  if (left) return [WAY_NAMES[left], WAY_NAMES[shownBy(state)]];
   return state.posing ? [methodWord(second), methodWord(first)] : sideNames(state);
 }
 
@@ -132,7 +138,7 @@ function swipeHandle(stage, store) {
     event.stopPropagation();
     set(next);
   });
-  store.watch(["swipe", "model", "against", "posing", "poseMethods"], () => {
+  store.watch([...SIDES, "swipe"], () => {
     const value = Math.round(100 * store.state.swipe);
     handle.setAttribute("aria-valuenow", String(value));
     const [left] = sidesOf(store.state);

@@ -24,6 +24,14 @@
  * @property {number} lightTurn degrees about the vertical
  * @property {number} lightPower 1 as it is
  * @property {string} lightName file of the panorama; "" for none
+ * @property {boolean} relit whether precomputed light is shown, given by the next seven and lightTurn
+ * @property {"live" | "baked" | "unshadowed"} relitBy
+ * @property {"" | "live" | "baked" | "unshadowed"} relitLeft on the left of a divider; "" for none
+ * @property {string} relitEnvironment see light/environments.js
+ * @property {number} relitRank
+ * @property {number} relitExposure in stops
+ * @property {boolean} relitGround
+ * @property {boolean} relitOcclusion
  * @property {"light" | "dark"} theme
  * @property {boolean} shortcuts single keys act
  * @property {boolean} crowd
@@ -107,6 +115,14 @@ export function firstState() {
     lightTurn: 0,
     lightPower: 1,
     lightName: "",
+    relit: false,
+    relitBy: "live",
+    relitLeft: "",
+    relitEnvironment: "",
+    relitRank: 0,
+    relitExposure: 0,
+    relitGround: true,
+    relitOcclusion: false,
     theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
     shortcuts: true,
     crowd: false,

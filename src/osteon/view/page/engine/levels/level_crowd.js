@@ -118,8 +118,8 @@ export class LevelCrowd {
     return { part: Math.sqrt(part), pixels: Math.sqrt(pixels) };
   }
 
-  renew() {
-    for (const kind of this.kinds) kind?.renew();
+  renew(relit = false) {
+    for (const kind of this.kinds) kind?.renew(relit);
   }
 
   dispose() {

@@ -152,9 +152,9 @@ export class LevelKind {
     return { character: this.shapes[this.shapeOf[m]], vectors: this.vectors[m] };
   }
 
-  /** Uses rebuilt materials, after images were decoded. */
-  renew() {
-    this.meshes.forEach((mesh, i) => (mesh.material = crowdMaterial(this.shapes[i])));
+  /** Uses rebuilt materials, after images were decoded, or others. */
+  renew(relit = false) {
+    this.meshes.forEach((mesh, i) => (mesh.material = crowdMaterial(this.shapes[i], relit)));
   }
 
   dispose() {
