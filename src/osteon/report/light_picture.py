@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from osteon.apply.light.harmonics import cosine_transfer
 from osteon.apply.light.model_light import Environment, ModelLight
 from osteon.apply.light.precompute import axes_with
+from osteon.apply.light.scene import grid_shares
 from osteon.apply.light.shade import ground_colors, light_colors, seen_coefficients
 from osteon.core.arrays import Float64, FloatArray
 from osteon.core.model import SkinnedModel
@@ -95,12 +96,7 @@ def _disc(light: ModelLight, frame: int) -> tuple[Shape, csr_array]:
     inner, outer, after = number[:-1], number[1:], np.roll(number, -1, axis=1)
     quads = np.stack([inner, outer, after[1:], after[:-1]], axis=-1).reshape(-1, 4)
     faces = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]).astype(np.int32)
-    last = own.resolution - 1
-    at = np.clip((np.stack([u, v], axis=1) + 1) / 2 * last, 0, last)
-    low = np.minimum(at.astype(np.int64), last - 1)
-    a, b = (at - low).T
-    columns = (low[:, 1] * own.resolution + low[:, 0])[:, None] + [0, 1, own.resolution, own.resolution + 1]
-    shares = np.stack([(1 - a) * (1 - b), a * (1 - b), (1 - a) * b, a * b], axis=1)
+    columns, shares = grid_shares(np.stack([u, v], axis=1), own.resolution)
     rows = np.repeat(np.arange(len(u)), 4)
     mixed = csr_array((shares.reshape(-1), (rows, columns.reshape(-1))), shape=(len(u), own.resolution**2))
     return Shape(places, faces), mixed

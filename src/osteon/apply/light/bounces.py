@@ -25,7 +25,7 @@ from osteon.apply.light.environment import seen_environment
 from osteon.apply.light.harmonics import cosine_transfer, rotate_sh, spiral_directions
 from osteon.apply.light.options import LightOptions
 from osteon.apply.light.rays import Tracer
-from osteon.apply.light.scene import OFFSET, Ground, LitScene, PointRays, ShadedPoints, rays_of_points
+from osteon.apply.light.scene import OFFSET, Ground, LitScene, PointRays, ShadedPoints, grid_shares, rays_of_points
 from osteon.core.arrays import Float64, Int64
 
 
@@ -85,13 +85,8 @@ def _on_grid(ground: Ground, rays: PointRays, downward: Int64, first: int) -> _E
     away = np.maximum(0, (origins - ground.center) @ ground.up) / -(directions @ ground.up)
     place = (origins + away[:, None] * directions - ground.center) @ ground.axes[:2].T / ground.half
     inside = (np.abs(place) <= 1).all(axis=1)
-    last = ground.resolution - 1
-    at = (place[inside] + 1) / 2 * last
-    low = np.minimum(at.astype(np.int64), last - 1)
-    u, v = (at - low).T
-    corner = first + low[:, 1] * ground.resolution + low[:, 0]
-    columns = corner[:, None] + np.array([0, 1, ground.resolution, ground.resolution + 1])
-    shares = np.stack([(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v], axis=1)
+    points, shares = grid_shares(place[inside], ground.resolution)
+    columns = first + points
     shares *= rays.shares_of_rays[downward[inside], None]
     rows = rays.block.start + rays.pairs[downward[inside], 0]
     return _Entries(np.repeat(rows, 4), columns.reshape(-1), shares.reshape(-1))

@@ -17,7 +17,10 @@ Based on: Lee and Seung, Learning the Parts of Objects by Non-Negative Matrix Fa
 Fast Local Algorithms for Large Scale Nonnegative Matrix and Tensor Factorizations, 2009, algorithm 2 (HALS);
 Boutsidis and Gallopoulos, SVD Based Initialization, 2008 (NNDSVDa).
 
-Notes, horse, 24 frames, luminance: NOTES
+Notes, horse, 24 frames, three skies, RGB or luminance: error over that of the singular value decomposition 1.02 … 1.09
+at rank 5, 1.19 … 1.32 at rank 10. With 400 rounds instead of 200 and a tenth of the tolerance 1.01 … 1.04 and 1.15 …
+1.18, in 3 to 6 times the time. The price of being progressive: the first five of ten sorted rows have 2.3 to 3 times the
+error of five rows that were fitted as such.
 """
 
 from __future__ import annotations

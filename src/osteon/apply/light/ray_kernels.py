@@ -6,7 +6,9 @@ the ray before it; rays of one point follow one another, and neighbouring direct
 
 Based on: Möller and Trumbore, Fast, Minimum Storage Ray/Triangle Intersection, 1997.
 
-Notes, horse, 16,843 triangles, 2.0 M rays of all vertices in the half-space of their normals, one core: MEASURED.
+Notes, horse, 16,843 triangles, 2.16 M rays of all vertices in the half-space of their normals, one core: any hit 0.49
+s, first hit 0.72 s; Embree by embreex 0.27 and 0.40 s, with one different answer. The tree takes 8 ms, the list of rays
+13 ms.
 """
 
 from __future__ import annotations

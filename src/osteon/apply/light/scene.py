@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.apply.light.ray_kernels import make_rays
-from osteon.core.arrays import Float32, Float64, Int32
+from osteon.core.arrays import Float32, Float64, Int32, Int64
 
 #: Points whose rays are made at once.
 BLOCK = 1024
@@ -58,6 +58,16 @@ class Ground:
         away = np.maximum.outer(part, part).reshape(-1)
         x = np.clip((1 - away) / FADE, 0, 1)
         return np.asarray(x * x * (3 - 2 * x))
+
+
+def grid_shares(places: Float64, resolution: int) -> tuple[Int64, Float64]:
+    """(n,4) the points of a grid around places (n,2) in -1 … 1, and their bilinear shares."""
+    last = resolution - 1
+    at = np.clip((places + 1) / 2 * last, 0, last)
+    low = np.minimum(at.astype(np.int64), last - 1)
+    u, v = (at - low).T
+    points = (low[:, 1] * resolution + low[:, 0])[:, None] + np.array([0, 1, resolution, resolution + 1])
+    return points, np.stack([(1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v], axis=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from osteon.core.character import Skin
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.mesh import Mesh
 from osteon.core.model import StoredLight
+from osteon.deform.pose import pose_frames
 from osteon.pipeline.light import LightRun, fit_light, rank_rows, shown_colors
 from osteon.synth.shapes import make_sphere
 from tests.leveled import make_levels
@@ -93,6 +94,14 @@ def test_colors_of_full_rank_are_those_of_the_uncompressed_transfer():
             np.testing.assert_allclose(shown, expected, atol=4e-3)
             under = np.maximum(0, found.ground @ environment.coefficients[:16])
             np.testing.assert_allclose(ground_colors(light, environment, frame), under, atol=4e-3)
+
+
+def test_the_ground_lies_below_all_frames_and_follows_the_body():
+    ground = lit_body().ground
+    posed = pose_frames(moving_body())
+    np.testing.assert_allclose(ground.centers[:, 1], posed[..., 1].min(), atol=1e-6)
+    np.testing.assert_allclose(ground.centers[:, [0, 2]], posed.mean(axis=1)[:, [0, 2]], atol=1e-5)
+    assert ground.half == pytest.approx(0.8 * np.linalg.norm(np.ptp(posed[0], axis=0)), rel=1e-5)
 
 
 def test_errors_fall_with_rank_and_moments_between_frames_are_continuous():

@@ -12,7 +12,7 @@ from osteon.apply.light.environment import seen_environment
 from osteon.apply.light.harmonics import cosine_transfer, rotate_sh, sh_basis, spiral_directions
 from osteon.apply.light.model_light import Y00
 from osteon.apply.light.options import LightOptions
-from osteon.apply.light.scene import Ground, LitScene, ShadedPoints
+from osteon.apply.light.scene import OFFSET, Ground, LitScene, ShadedPoints, grid_shares
 from osteon.apply.light.transfer import frame_transfer
 from osteon.synth.shapes import make_grid, make_sphere, make_torus
 from tests.light_models import ball_above_ground, scene_of
@@ -139,3 +139,19 @@ def test_the_grid_lies_around_its_centre():
     fade = ground.fade().reshape(5, 5)
     assert fade[2, 2] == 1
     assert (fade[0] == 0).all()
+
+
+def test_bilinear_shares_reproduce_a_linear_field():
+    places = np.array([[0.3, -0.7], [-1, -1], [1, 1], [0, 0.999]])
+    points, shares = grid_shares(places, 6)
+    grid = Ground(np.zeros(3), np.eye(3), 1.0, 6).points()
+    np.testing.assert_allclose(np.einsum("nk,nki->ni", shares, grid[points])[:, :2], places, atol=1e-12)
+
+
+def test_constants_of_the_scene():
+    """Rays start a ten-thousandth of the diagonal above the surface; the grid fades in its outer fifth."""
+    assert OFFSET == 1e-4
+    fade = Ground(np.zeros(3), np.eye(3), 1.0, 101).fade().reshape(101, 101)[50]
+    across = np.abs(np.linspace(-1, 1, 101))
+    assert (fade[across <= 0.8 + 1e-9] == 1).all()
+    np.testing.assert_allclose(fade[np.isclose(across, 0.9)], 0.5, atol=1e-9)
