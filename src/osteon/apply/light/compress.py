@@ -15,8 +15,8 @@ Differs from the paper: transfer is in the bones' frames and not in that of the 
 
 Notes, horse, 24 frames, order 4, 512 directions, relative RMS in % at rank 5, 10, 20: in the bones' frames with the
 mean removed 5.9, 3.9, 1.2; without removing it 6.4, 4.2, 1.6; in the frame of the world 9.6, 5.8, 1.7, and 10.5, 6.4,
-2.1. With the ground's horizon as a part of the transfer 9.4, 6.0, 1.8, which is worse than in the world (8.9, 5.4, 1.6):
-so it is a part of the environment. Half precision adds less than 0.01.
+2.1. With the ground's horizon as a part of the transfer 9.4, 6.0, 1.8, worse than in the world (8.9, 5.4, 1.6): so it
+is a part of the environment. Half precision adds less than 0.01.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ Boutsidis and Gallopoulos, SVD Based Initialization, 2008 (NNDSVDa).
 
 Notes, horse, 24 frames, three skies, RGB or luminance: error over that of the singular value decomposition 1.02 … 1.09
 at rank 5, 1.19 … 1.32 at rank 10. With 400 rounds instead of 200 and a tenth of the tolerance 1.01 … 1.04 and 1.15 …
-1.18, in 3 to 6 times the time. The price of being progressive: the first five of ten sorted rows have 2.3 to 3 times the
-error of five rows that were fitted as such.
+1.18, in 3 to 6 times the time. The price of being progressive: the first five of ten sorted rows have 2.3 to 3 times
+the error of five rows that were fitted as such.
 """
 
 from __future__ import annotations
