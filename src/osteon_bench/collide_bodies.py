@@ -253,7 +253,8 @@ def rest_rows() -> list[Row]:
         names = ("x", "y", "z", "qx", "qy", "qz")
         before = np.stack([simulation.bodies[name].copy() for name in names])
         _run(simulation, 10, surface)
-        return float(np.abs(np.stack([simulation.bodies[name] for name in names]) - before).max() / (2 * half[1]))
+        moved = np.abs(np.stack([simulation.bodies[name] for name in names]) - before).max()
+        return float(moved / (2 * half[1]))
 
     grid = make_grid(20, 20, 4.0, 4.0)
     flat = SweptSurface.of((grid.vertices - [2.0, 2.0, 0])[:, [0, 2, 1]] * [1, 1, -1], grid.faces)

@@ -4,6 +4,8 @@ A channel has only the keys that linear interpolation needs: key by key, the one
 its neighbours is kept (Douglas and Peucker, 1973), until all others are within a tolerance. A solid that does not move
 has no channels.
 
+Names of nodes are made different, because PlayCanvas finds the node of a channel by its name.
+
 Metadata of a document that Osteon wrote describe a file of one mesh. They are removed: the result reads like a glTF of
 any other program, whose nodes with meshes are bones.
 """
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.core.animation import distinct_names
 from osteon.core.arrays import Float32, Float64, Int32, Int64
 from osteon.core.transforms import keep_hemisphere
 from osteon.io.gltf import JsonObject
@@ -60,7 +63,9 @@ def add_solids(path: Path, document: Document, solids: Sequence[Solid], motions:
     """Write a document with solids; `motions` move the first ones, others stay where they are."""
     file = PatchedDocument(document)
     file.root["asset"].get("extras", {}).pop("osteon", None)
-    nodes = [_add_solid(file, solid) for solid in solids]
+    there = [str(node.get("name", "")) for node in file.items("nodes")]
+    names = distinct_names([*dict.fromkeys(there), *(solid.name for solid in solids)])[len(dict.fromkeys(there)) :]
+    nodes = [_add_solid(file, solid, name) for solid, name in zip(solids, names, strict=True)]
     for motion in motions:
         animation = file.items("animations")[motion.animation]
         for s in range(motion.positions.shape[1]):
@@ -69,9 +74,9 @@ def add_solids(path: Path, document: Document, solids: Sequence[Solid], motions:
     path.write_bytes(file.to_bytes(path.suffix.lower()))
 
 
-def _add_solid(file: PatchedDocument, solid: Solid) -> int:
+def _add_solid(file: PatchedDocument, solid: Solid, name: str) -> int:
     """The index of a new node of the scene."""
-    material: JsonObject = {"name": solid.name, "pbrMetallicRoughness": {"metallicFactor": 0.0, "roughnessFactor": 0.6}}
+    material: JsonObject = {"name": name, "pbrMetallicRoughness": {"metallicFactor": 0.0, "roughnessFactor": 0.6}}
     if solid.double_sided:
         material["doubleSided"] = True
     colors = np.concatenate([solid.colors, np.ones((len(solid.colors), 1))], axis=1)
@@ -84,8 +89,8 @@ def _add_solid(file: PatchedDocument, solid: Solid) -> int:
         "indices": file.add(solid.faces.astype(np.uint32).reshape(-1), "indices"),
         "material": file.append("materials", material),
     }
-    mesh = file.append("meshes", {"name": solid.name, "primitives": [primitive]})
-    entry: JsonObject = {"name": solid.name, "mesh": mesh, "translation": solid.position.astype(np.float32).tolist()}
+    mesh = file.append("meshes", {"name": name, "primitives": [primitive]})
+    entry: JsonObject = {"name": name, "mesh": mesh, "translation": solid.position.astype(np.float32).tolist()}
     if not np.array_equal(solid.rotation, [0, 0, 0, 1]):
         entry["rotation"] = _unit(solid.rotation).tolist()
     node = file.append("nodes", entry)

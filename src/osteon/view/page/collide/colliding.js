@@ -222,7 +222,7 @@ export class Colliding {
   #seekClip() {
     const { simulation } = this;
     const time = Math.floor(simulation.seconds / simulation.period + 1e-9) * simulation.period + this.engine.clock.time;
-    if (time <= simulation.simulated) simulation.seek(time);
+    if (time <= simulation.simulated + 1e-9) simulation.seek(time);
     else simulation.advance(time - simulation.seconds);
     this.#changed();
   }

@@ -12,6 +12,8 @@ const MOST_KEPT = 36_000;
 const FLOATS = 13;
 /** Bodies at most: the page stays responsive. */
 export const MOST_BODIES = 60;
+/** A moment that differs by less from one that is kept is that one. */
+const SAME = 1e-6;
 /** Seconds for which a touched triangle is shown. */
 const FLASH = 0.25;
 
@@ -94,7 +96,8 @@ export class Simulation {
 
   /** Goes to a moment that was simulated. @param {number} seconds */
   seek(seconds) {
-    this.moment = Math.min(Math.max(0, seconds * RATE), this.kept.length - 1);
+    const [at, whole] = [seconds * RATE, Math.round(seconds * RATE)];
+    this.moment = Math.min(Math.max(0, Math.abs(at - whole) < SAME ? whole : at), this.kept.length - 1);
   }
 
   /** Moves on; simulates what was not simulated before. @param {number} seconds */
