@@ -19,11 +19,11 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.apply.collide.collision_tree import CollisionTree
-from osteon.apply.collide.leaf_vertices import store_box
+from osteon.apply.collide.leaf_vertices import fused_call, store_box
 from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, FIRST, REGION, WIDTH, Tree
 from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.character import Arrays
-from osteon.core.kernels import compiled_by
+from osteon.core.kernels import lean
 
 #: Columns per region; a region with fewer frames or of one rigid motion has zeros.
 RANK = 10
@@ -91,7 +91,7 @@ def _spheres(mean: Float64, rest: Float64, columns: Float64) -> Float32:
     return np.asarray(out.reshape(-1), np.float32)
 
 
-@compiled_by({"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "_nrt": False})
+@fused_call
 def sphere_node(tree: Tree, node: int) -> None:
     """Store the box of a node's sphere, in the axes of its region."""
     at = 4 * (1 + tree.local_rank) * node
@@ -107,7 +107,7 @@ def sphere_node(tree: Tree, node: int) -> None:
     store_box(tree, node, (x - r, y - r, z - r), (x + r, y + r, z + r), tree.scratch[0])
 
 
-@compiled_by({"_nrt": False})
+@lean
 def begin_frame(tree: Tree) -> None:
     """Take the boxes of the top of the tree, and compute those of the roots of all regions."""
     for n in range(6 * tree.n_top):

@@ -23,8 +23,9 @@ from osteon.apply.collide.tree_table import (
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import compiled_by, inlined
 
-#: Fused and reordered sums, in functions that are inlined.
-fused = compiled_by({"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "_nrt": False, "forceinline": True})
+#: Fused and reordered sums, in functions that are inlined and in such that are called.
+_FUSED = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "_nrt": False}
+fused, fused_call = compiled_by({**_FUSED, "forceinline": True}), compiled_by(_FUSED)
 #: Share of a coordinate, and of the size of the model, by which boxes are larger than their content: twice the
 #: rounding of float32, and far more than that of a query in float64.
 OUTWARD, PAD = 1.2e-7, 1e-9

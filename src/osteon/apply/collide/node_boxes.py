@@ -5,9 +5,9 @@
   vertices are skinned and its nodes fitted to them: for a few dozen triangles that costs less than bounding them.
 - DEFORMED: spheres of a Bounded Deformation Tree (`deformation_bounds.py`).
 
-Notes, horse in new poses, closest point, clusters of 24, 48, 64, 96 triangles: 200, 150, 134, 110 bounds of 0.19 us and
-32, 26, 24, 21 clusters of 0.20, 0.37, 0.50, 0.81 us. Soldier, 24, 48, 64: 234, 167, 153 bounds of 0.05 us and 40, 31, 29
-clusters of 0.22, 0.46, 0.60 us.
+Notes, horse in new poses, closest point, clusters of 24, 48, 64, 96 triangles: 200, 150, 134, 110 bounds of 0.19 us
+and 32, 26, 24, 21 clusters of 0.20, 0.37, 0.50, 0.81 us. Soldier, 24, 48, 64: 234, 167, 153 bounds of 0.05 us and 40,
+31, 29 clusters of 0.22, 0.46, 0.60 us.
 """
 
 from __future__ import annotations

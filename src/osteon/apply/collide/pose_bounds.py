@@ -27,13 +27,13 @@ their vertices once a query reaches them (`node_boxes.py`).
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7; the bound is our own.
 
-Notes, new poses of the Soldier and the horse. Boxes in world axes around principal axes of every node have 1.8 times the
-extent of tight ones, boxes in the axes of the region 1.3 to 1.6; a ray then visits 89 nodes instead of 128, and 72
-instead of 127. Regions of at least 1/128 of the triangles; of 1/50 and 1/28 the start of a pose is quicker (horse 16, 12,
-9 us), but queries are slower (closest point 66, 93, 82). Ellipsoids for nodes of any size: start 22 instead of 16 us and
-5 % fewer nodes. The start is what limits fitted skins: their noisy weights give a region 28 bones on average. A ratio of
-1/8 for authored rigs is not reached by planes and closest points: the opponent takes 135 us on the Soldier, half of the
-prototype's time. Not tried: bounds of several nodes at once in vector registers.
+Notes, new poses of the Soldier and the horse. Boxes in world axes around principal axes of every node have 1.8 times
+the extent of tight ones, boxes in the axes of the region 1.3 to 1.6; a ray then visits 89 nodes instead of 128, and 72
+instead of 127. Regions of at least 1/128 of the triangles; of 1/50 and 1/28 the start of a pose is quicker (horse 16,
+12, 9 us), but queries are slower (closest point 66, 93, 82). Ellipsoids for nodes of any size: start 22 instead of 16
+us and 5 % fewer nodes. The start is what limits fitted skins: their noisy weights give a region 28 bones on average.
+`osteon bench collide` has the ratios that are reached; 1/8 for authored rigs is missed by planes and closest points.
+Not tried: bounds of several nodes at once in vector registers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ import numpy as np
 
 from osteon.apply.collide.collision_tree import CollisionTree
 from osteon.apply.collide.deformation_bounds import first_triangles
-from osteon.apply.collide.leaf_vertices import OUTWARD, store_box, unite
+from osteon.apply.collide.leaf_vertices import OUTWARD, fused_call, store_box, unite
 from osteon.apply.collide.least_ellipsoid import least_ellipsoid
 from osteon.apply.collide.tree_table import (
     BOUND,
@@ -60,7 +60,7 @@ from osteon.apply.collide.tree_table import (
 )
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.character import Arrays
-from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, lean
+from osteon.core.kernels import Point, cross, dot, inlined, lean
 
 #: Triangles of a node that is fitted to its vertices, and above which a node takes the box of its children.
 CLUSTER_SIZE, LARGE = 64, 2000
@@ -204,11 +204,7 @@ def _region_parts(tree: CollisionTree) -> tuple[list[_Part], list[Int32]]:
     return parts, bones
 
 
-#: Sums in any order, in functions that are called.
-_fused = compiled_by({"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "_nrt": False})
-
-
-@_fused
+@fused_call
 def bound_node(tree: Tree, node: int) -> None:
     """Store the box of a node with a record, in the axes of its region."""
     r = tree.nodes[WIDTH * node + BOUND]
@@ -296,7 +292,7 @@ def bound_node(tree: Tree, node: int) -> None:
     store_box(tree, node, (mx - ex, my - ey, mz - ez), (mx + ex, my + ey, mz + ez), tree.scratch[0])
 
 
-@_fused
+@fused_call
 def _place_region(tree: Tree, region: int) -> None:
     """Compute the frame of a region, and its bones in the axes of that. All is loaded before anything is stored."""
     p, m = 12 * region, 12 * (region + 1)

@@ -4,9 +4,9 @@ A query takes a microsecond, and every array that Python passes to a kernel cost
 table (64-bit integers: addresses, strides in bytes, counts), the number of a frame, and the numbers of its query. It
 opens the table once: the pointers of a `Tree` are those of one pose.
 
-Siblings are stored side by side, and the nodes of a subtree but its root follow each other. The top of the tree is in world axes and ends in
-entries, one per region; the nodes of a region are in the axes of its frame where boxes are stored for frames, and in
-world axes otherwise (`local` = 0).
+Siblings are stored side by side, and the nodes of a subtree but its root follow each other. The top of the tree is in
+world axes and ends in entries, one per region; the nodes of a region are in the axes of its frame, except in poses
+whose tree was refitted, which have world axes only (`local` = 0).
 
 | column of `nodes` | meaning |
 | --- | --- |
@@ -22,8 +22,8 @@ world axes otherwise (`local` = 0).
 `stamps` holds for every vertex the pose in which `posed` was computed last, `box_stamps` the same for boxes that are
 computed when they are reached. Every pose has its own number, so caches need no clearing.
 
-Notes, single call of a kernel that adds eight numbers: one table and seven numbers 0.15 us, 12 arrays 1.4 us, a named
-tuple of 30 arrays 4.6 us. A pointer has no index that wraps around and no references to count.
+Notes, single call of a kernel with one table and seven numbers: 0.23 us, by its entry point without a check of types
+0.15 us; one with forty arrays 4.6 us. A pointer has no index that wraps around and no references to count.
 """
 
 from __future__ import annotations
