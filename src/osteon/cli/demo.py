@@ -47,7 +47,7 @@ BESIDE = ("report.html", "report.json", "picture.png")
 @options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
-    """Skin a procedural galloping fox, pose a figure or a cartoon, or simulate a hand.
+    """Skin a procedural galloping fox, pose a figure or a cartoon, simulate a hand, or let the fox kick balls.
 
     fox: its flesh bulges, squashes and jiggles, so no set of bones reproduces it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
@@ -62,7 +62,8 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     collide: balls, boxes and a capsule that the fox kicks, as one glTF, and the scene file they come from.
     """
     if subject != "fox":
-        refuse_given("options", f"{subject} is posed, not skinned; omit it")
+        why = "has a fixed skin" if subject == "collide" else "is posed, not skinned"
+        refuse_given("options", f"{subject} {why}; omit it")
         _pose(subject, folder, json_file, quiet)
         return
     from osteon.core.compile_kernels import compile_kernels
