@@ -11,7 +11,7 @@ from osteon.apply.collide.collider import Collider, ColliderPose
 from osteon.apply.collide.contact_types import SurfaceContacts
 from osteon.apply.collide.leaf_vertices import skin_leaf
 from osteon.apply.collide.node_boxes import begin, reach_children
-from osteon.apply.collide.tree_table import COUNT, ENTRY, HELD, REGION, SECOND, VERTEX, WIDTH, Tree, open_tree
+from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, HELD, REGION, VERTEX, WIDTH, Tree, open_tree
 from osteon.core.arrays import Float64, FloatArray, Int32, Int64
 from osteon.core.kernels import compiled_by
 from osteon.deform.pose import pose_character, pose_points, pose_vertices
@@ -105,7 +105,7 @@ def _compare(tally: Tally, pose: ColliderPose, posed: FloatArray, n: int, rng: n
         elif contact is not None:
             tally.apart = max(tally.apart, abs(found - low) / diagonal)
     counts = np.zeros(2, np.int64)
-    _count_escapes(pose._table, pose._frame, counts)
+    count_escapes(pose._table, pose._frame, counts)
     tally.nodes, tally.escapes = tally.nodes + int(counts[0]), tally.escapes + int(counts[1])
 
 
@@ -124,7 +124,7 @@ def _grazes(pose: ColliderPose, o: Float64, d: Float64, distance: float, diagona
 
 
 @compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 i8.1")
-def _count_escapes(table: Int64, frame: int, counts: Int64) -> None:
+def count_escapes(table: Int64, frame: int, counts: Int64) -> None:
     """Compare the box of every node with all vertices of its subtree: boxes, and vertices outside of one."""
     tree = open_tree(table, frame)
     begin(tree)
@@ -138,18 +138,21 @@ def _count_escapes(table: Int64, frame: int, counts: Int64) -> None:
         if tree.nodes[row + REGION]:
             counts[1] += _outside(tree, node, node, 12 * tree.nodes[row + REGION] * tree.local)
             continue
+        start = node if tree.nodes[row + ENTRY] else tree.nodes[row + CHILD]
         stop = node + 1 if tree.nodes[row + ENTRY] else tree.nodes[row + VERTEX]
-        for entry in range(node, stop):
+        for entry in range(start, stop):
             if tree.nodes[WIDTH * entry + ENTRY]:
-                counts[1] += _outside(tree, node, tree.nodes[WIDTH * entry + SECOND], 0)
+                counts[1] += _outside(tree, node, tree.nodes[WIDTH * entry + CHILD], 0)
 
 
 @compiled_by({"_nrt": False})
 def _outside(tree: Tree, node: int, root: int, m: int) -> int:
     """Vertices of the leaves of a subtree that are outside of the box of a node, in the axes of frame m."""
     found = 0
-    stop = root + 1 if tree.nodes[WIDTH * root + COUNT] else tree.nodes[WIDTH * root + VERTEX]
-    for leaf in range(root, stop):
+    is_leaf = tree.nodes[WIDTH * root + COUNT] > 0
+    start = root if is_leaf else tree.nodes[WIDTH * root + CHILD]
+    stop = root + 1 if is_leaf else tree.nodes[WIDTH * root + VERTEX]
+    for leaf in range(start, stop):
         if tree.nodes[WIDTH * leaf + COUNT] == 0:
             continue
         skin_leaf(tree, leaf)

@@ -10,7 +10,7 @@ import math
 
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf
 from osteon.apply.collide.node_boxes import begin, reach_children, work_of
-from osteon.apply.collide.tree_table import COUNT, ENTRY, FIRST, REGION, SECOND, WIDTH, Floats, Tree, f8_at, open_tree
+from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, FIRST, REGION, WIDTH, Floats, Tree, f8_at, open_tree
 from osteon.apply.collide.triangle_tests import ray_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import Point, compiled_by, inlined, lean
@@ -79,7 +79,7 @@ def cast(
         node = int(tree.stack[2 * depth])
         row = WIDTH * node
         if tree.nodes[row + ENTRY]:
-            node = int(tree.nodes[row + SECOND])
+            node = int(tree.nodes[row + CHILD])
             row = WIDTH * node
         if tree.local and tree.nodes[row + REGION] != region:
             region = tree.nodes[row + REGION]
@@ -87,7 +87,8 @@ def cast(
             inverse = (_inverse(way[0]), _inverse(way[1]), _inverse(way[2]))
         while not tree.nodes[row + COUNT]:  # descend to a leaf by the nearer child; push the other
             reach_children(tree, node)
-            one, other = node + 1, int(tree.nodes[row + SECOND])
+            one = int(tree.nodes[row + CHILD])
+            other = one + 1
             a, b = enter(tree, one, here, inverse), enter(tree, other, here, inverse)
             nodes += 2
             if b < a:

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from osteon.apply.collide.cast_rays import ANY_HIT, FIRST_HIT, all_hits, many_rays, one_ray
 from osteon.apply.collide.collision_tree import CollisionTree, build_collision_tree, moving_columns
 from osteon.apply.collide.contact_types import Contact, Contacts, Hit, SurfaceContacts, SurfacePoint, Vector
+from osteon.apply.collide.deformation_bounds import deformation_arrays
 from osteon.apply.collide.leaf_vertices import PAD, fit_frames, refit, triangle_corners
 from osteon.apply.collide.nearest_triangle import (
     AXES,
@@ -46,8 +47,10 @@ from osteon.apply.collide.tree_table import (
     BLENDED,
     BOUNDS_BY,
     COUNTS,
+    DEFORMED,
     FIELD,
     LAZY,
+    N_POINTERS,
     READ,
     SERIAL,
     STACK,
@@ -116,6 +119,7 @@ class Collider:
         "_poses",
         "_refit_template",
         "_serial",
+        "_spheres",
         "_table",
         "_twin_caches",
         "_twin_lazy",
@@ -123,13 +127,14 @@ class Collider:
         "tree",
     )
 
-    def __init__(self, model: SkinnedModel, tree: CollisionTree) -> None:
+    def __init__(self, model: SkinnedModel, tree: CollisionTree, *, compact: bool = False) -> None:
         """Use `Collider.of(model)`."""
         _make_ready()
         self.model, self.tree = model, tree
         self._caches = _Caches.of(tree)
         self._serial = 0
         self._lazy: Arrays | None = None
+        self._spheres: Arrays = {}
         self._twin_caches: _Caches | None = None
         self._twin_lazy: Arrays = {}
         self._lazy_template = self._refit_template = np.empty(0, np.int64)
@@ -139,11 +144,31 @@ class Collider:
         self._table = self._write(self._arrays, self.model.n_frames, local=1)
         self._poses: dict[int, ColliderPose] = {}
         fit_frames(self._table, 0, model.n_frames, self._pad)
+        if compact:
+            self._compress()
+
+    def _compress(self) -> None:
+        """Replace the stored boxes by a Bounded Deformation Tree."""
+        posed = np.stack([ColliderPose(self, self._table, f, {}).vertices() for f in range(self.n_frames)])
+        found = deformation_arrays(self.tree, posed, self._arrays["frames"], self._arrays["boxes"])
+        spheres = {"deformed": found["deformed"], "boxes": np.empty((self.tree.n_nodes, 6), np.float32)}
+        self._spheres = spheres
+        self._arrays = {**self._arrays, "local_q": found["local_q"], "top_boxes": found["top_boxes"]}
+        del self._arrays["boxes"]
+        self._table = self._write(self._arrays, self.n_frames, local=1, bounds_by=DEFORMED)
+        for name, array in spheres.items():
+            self._table[FIELD[name]] = array.ctypes.data
+        self._table[FIELD["local_rank"] + N_POINTERS] = found["local_q"].shape[2]
+        self._table[FIELD["n_top"] + N_POINTERS] = found["top_boxes"].shape[1]
 
     @staticmethod
-    def of(model: SkinnedModel) -> Collider:
-        """The collider of a model; takes about as long as posing all of its frames three times."""
-        return Collider(model, build_collision_tree(model))
+    def of(model: SkinnedModel, *, compact: bool = False) -> Collider:
+        """The collider of a model; takes about as long as posing all of its frames three times.
+
+        `compact` stores a Bounded Deformation Tree for the frames instead of all boxes: less memory for long
+        animations, and more nodes visited.
+        """
+        return Collider(model, build_collision_tree(model), compact=compact)
 
     def _stored_arrays(self) -> Arrays:
         """Arrays of the frames of the animation."""
@@ -192,8 +217,11 @@ class Collider:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the stored boxes."""
-        return int(self._arrays["boxes"].nbytes)
+        """Bytes of the stored boxes, or of the Bounded Deformation Tree."""
+        stored = [self._arrays.get(name) for name in ("boxes", "local_q", "top_boxes")] + [
+            self._spheres.get("deformed")
+        ]
+        return sum(array.nbytes for array in stored if array is not None)
 
     def at(self, pose: int | FloatArray, coefficients: ArrayLike | None = None) -> ColliderPose:
         """The surface in a frame of the animation, or in a pose of its bones (b,3,4), posed_from_rest.
@@ -277,9 +305,9 @@ class Collider:
             self._twin_caches = _Caches.of(self.tree)
             self._twin_caches.arrays["scratch"][0] = self._pad
         arrays = dict(self._twin_caches.arrays)
-        if table[BOUNDS_BY] == LAZY:
-            assert self._lazy is not None
-            own = {name: self._lazy[name].copy() for name in ("boxes", "palette", "frames")}
+        if table[BOUNDS_BY] != STORED:
+            shared = self._spheres if self._lazy is None or table[BOUNDS_BY] == DEFORMED else self._lazy
+            own: Arrays = {name: shared[name].copy() for name in ("boxes", "palette", "frames") if name in shared}
             self._twin_lazy = own
             arrays["box_stamps"][:] = 0
             arrays |= own

@@ -17,13 +17,13 @@ from osteon.apply.collide.surface_area_tree import Splits, build_tree
 from osteon.apply.collide.tree_table import (
     BLENDED,
     BOUND,
+    CHILD,
     COUNT,
     ENTRY,
     FIRST,
     HELD,
     READ,
     REGION,
-    SECOND,
     UNION,
     VERTEX,
     WIDTH,
@@ -105,18 +105,18 @@ def _nodes(regions: Regions, corners: Float64, frames: Float64, leaf: int) -> tu
     """(n,8) nodes and (t,) the order of triangles; corners (f,t,3,3), frames (f,g,3,4) of the same poses."""
     top = build_tree(_region_boxes(regions, corners), 1)
     parts = [_rows(top, 0, 0, 0)]
-    parts[0][:, ENTRY] = top.held > 0
+    parts[0][:, ENTRY] = parts[0][:, COUNT] > 0
     parts[0][:, COUNT] = 0
-    entries = np.flatnonzero(top.held)
+    entries = np.flatnonzero(parts[0][:, ENTRY])
     orders: list[Int32] = []
     done, n_nodes = 0, len(parts[0])
     for node in entries:
-        g = int(top.order[top.first[node]])
+        g = int(top.order[parts[0][node, FIRST]])
         members = np.flatnonzero(regions.of_triangle == g).astype(np.int32)
         local = corners[:, members] - frames[:, None, None, g, :, 3]
         local = np.einsum("fji,ftcj->ftci", frames[:, g, :, :3], local, optimize=True)
         tree = build_tree(_boxes(local), leaf)
-        parts[0][node, SECOND] = n_nodes
+        parts[0][node, CHILD] = n_nodes
         parts.append(_rows(tree, n_nodes, done, g + 1))
         orders.append(members[tree.order])
         n_nodes, done = n_nodes + len(tree.after), done + len(members)
@@ -139,15 +139,23 @@ def _region_boxes(regions: Regions, corners: Float64) -> Float64:
 
 
 def _rows(tree: Splits, node: int, triangle: int, region: int) -> Int32:
-    """(n,8) nodes of a tree whose first node and triangle get these numbers."""
+    """(n,8) nodes of a tree whose first node and triangle get these numbers.
+
+    Siblings are put side by side, as queries read both: the k-th inner node, depth-first, has children 1 + 2k and
+    2 + 2k. All nodes of a subtree but its root still follow each other.
+    """
+    inner = np.flatnonzero(tree.held == 0)
+    number = np.zeros(len(tree.after), np.int64)
+    number[inner + 1] = 1 + 2 * np.arange(len(inner))
+    number[tree.second[inner]] = 2 + 2 * np.arange(len(inner))
     rows = np.zeros((len(tree.after), WIDTH), np.int32)
-    inner = tree.held == 0
-    rows[:, SECOND] = np.where(inner, tree.second + node, 0)
-    rows[:, FIRST] = np.where(inner, 0, tree.first + triangle)
-    rows[:, COUNT], rows[:, REGION] = tree.held, region
-    rows[:, VERTEX] = np.where(inner, tree.after + node, 0)
-    rows[:, BOUND] = UNION
-    return rows
+    rows[:, COUNT], rows[:, REGION], rows[:, BOUND] = tree.held, region, UNION
+    rows[:, FIRST] = np.where(tree.held > 0, tree.first + triangle, 0)
+    rows[inner, CHILD] = node + 1 + 2 * np.arange(len(inner))
+    rows[inner, VERTEX] = rows[inner, CHILD] + tree.after[inner] - inner - 1
+    out = np.empty_like(rows)
+    out[number] = rows
+    return out
 
 
 def _leaf_vertices(nodes: Int32, triangles: Int32) -> Int32:
@@ -168,9 +176,9 @@ def _subtree_triangles(nodes: Int32) -> Int32:
     count = nodes[:, COUNT].copy()
     for node in range(len(nodes) - 1, -1, -1):
         if nodes[node, ENTRY]:
-            count[node] = count[nodes[node, SECOND]]
+            count[node] = count[nodes[node, CHILD]]
         elif not count[node]:
-            count[node] = count[node + 1] + count[nodes[node, SECOND]]
+            count[node] = count[nodes[node, CHILD]] + count[nodes[node, CHILD] + 1]
     return count
 
 

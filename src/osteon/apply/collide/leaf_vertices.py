@@ -9,12 +9,12 @@ positions that were stored for the pose. A vertex is computed once per pose: `st
 from __future__ import annotations
 
 from osteon.apply.collide.tree_table import (
+    CHILD,
     COUNT,
     ENTRY,
     HELD,
     READ,
     REGION,
-    SECOND,
     VERTEX,
     WIDTH,
     Tree,
@@ -23,8 +23,9 @@ from osteon.apply.collide.tree_table import (
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import compiled_by, inlined
 
-#: Fused and reordered sums, in functions that are inlined.
-fused = compiled_by({"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "_nrt": False, "forceinline": True})
+#: Fused and reordered sums, in functions that are inlined and in such that are called.
+_FUSED = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "_nrt": False}
+fused, fused_call = compiled_by({**_FUSED, "forceinline": True}), compiled_by(_FUSED)
 #: Share of a coordinate, and of the size of the model, by which boxes are larger than their content: twice the
 #: rounding of float32, and far more than that of a query in float64.
 OUTWARD, PAD = 1.2e-7, 1e-9
@@ -137,11 +138,11 @@ def fit_nodes(tree: Tree, start: int, stop: int, pad: float) -> None:
         if tree.nodes[row + COUNT]:
             fit_leaf(tree, node, tree.nodes[row + REGION] if tree.local else 0, node, pad)
         elif not tree.nodes[row + ENTRY]:
-            unite(tree, node, node + 1, tree.nodes[row + SECOND])
+            unite(tree, node, tree.nodes[row + CHILD], tree.nodes[row + CHILD] + 1)
         elif tree.local:
-            _fit_entry(tree, node, tree.nodes[row + SECOND], pad)
+            _fit_entry(tree, node, tree.nodes[row + CHILD], pad)
         else:
-            unite(tree, node, tree.nodes[row + SECOND], tree.nodes[row + SECOND])
+            unite(tree, node, tree.nodes[row + CHILD], tree.nodes[row + CHILD])
 
 
 @inlined

@@ -25,7 +25,7 @@ import math
 from osteon.apply.collide.cast_rays import into_region, turned
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf, skin_vertex
 from osteon.apply.collide.node_boxes import begin, reach_children, work_of
-from osteon.apply.collide.tree_table import COUNT, ENTRY, FIRST, REGION, SECOND, WIDTH, Floats, Tree, f8_at, open_tree
+from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, FIRST, REGION, WIDTH, Floats, Tree, f8_at, open_tree
 from osteon.apply.collide.triangle_tests import box_triangle, on_triangle, segment_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, lean, minus
@@ -198,7 +198,7 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
         node = int(tree.stack[2 * depth])
         row = WIDTH * node
         if tree.nodes[row + ENTRY]:
-            node = int(tree.nodes[row + SECOND])
+            node = int(tree.nodes[row + CHILD])
             row = WIDTH * node
         if tree.local and tree.nodes[row + REGION] != region:
             region = tree.nodes[row + REGION]
@@ -217,7 +217,8 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
                     best, found, n_found = g, k, 1
             continue
         reach_children(tree, node)
-        one, other = node + 1, int(tree.nodes[row + SECOND])
+        one = int(tree.nodes[row + CHILD])
+        other = one + 1
         a, b = _least(tree, kind, one), _least(tree, kind, other)
         nodes += 2
         if _promise(tree, kind, one, a) < _promise(tree, kind, other, b):  # the more promising child on top

@@ -12,12 +12,12 @@ from __future__ import annotations
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf
 from osteon.apply.collide.node_boxes import begin, reach_children
 from osteon.apply.collide.tree_table import (
+    CHILD,
     COUNT,
     ENTRY,
     FIRST,
     HELD,
     REGION,
-    SECOND,
     VERTEX,
     WIDTH,
     Tree,
@@ -184,7 +184,7 @@ def _is_inner(tree: Tree, node: int) -> bool:
 @inlined
 def _enter(tree: Tree, node: int) -> int:
     """The root of the region of an entry, else the node itself."""
-    return tree.nodes[WIDTH * node + SECOND] if tree.nodes[WIDTH * node + ENTRY] else node
+    return tree.nodes[WIDTH * node + CHILD] if tree.nodes[WIDTH * node + ENTRY] else node
 
 
 @lean
@@ -202,7 +202,8 @@ def _traverse(one: Tree, other: Tree, itself: bool, only_first: bool, pairs: Int
             node = _enter(one, a)
             if _is_inner(one, node):
                 reach_children(one, node)
-                first, second = node + 1, one.nodes[WIDTH * node + SECOND]
+                first = one.nodes[WIDTH * node + CHILD]
+                second = first + 1
                 depth = _push(one, _push(one, _push(one, depth, first, second), second, second), first, first)
             else:
                 found = _test_leaves(one, other, node, node, itself, found, only_first, pairs, answers)
@@ -226,10 +227,12 @@ def _traverse(one: Tree, other: Tree, itself: bool, only_first: bool, pairs: Int
             _, g = _middle(other, b)
             if _is_inner(one, a) and (not _is_inner(other, b) or h[0] + h[1] + h[2] >= g[0] + g[1] + g[2]):
                 reach_children(one, a)
-                depth = _push(one, _push(one, depth, one.nodes[WIDTH * a + SECOND], b), a + 1, b)
+                child = one.nodes[WIDTH * a + CHILD]
+                depth = _push(one, _push(one, depth, child + 1, b), child, b)
             else:
                 reach_children(other, b)
-                depth = _push(one, _push(one, depth, a, other.nodes[WIDTH * b + SECOND]), a, b + 1)
+                child = other.nodes[WIDTH * b + CHILD]
+                depth = _push(one, _push(one, depth, a, child + 1), a, child)
     one.counts[0] += nodes
     return found
 

@@ -11,9 +11,12 @@ from scipy.spatial.transform import Rotation
 
 import osteon
 from osteon.apply.collide.collider import Collider, ColliderPose
+from osteon.apply.collide.deformation_bounds import first_triangles
+from osteon.apply.collide.tree_table import BOUND, REGION
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_character, pose_points, pose_vertices
+from osteon_bench.collide_exact import count_escapes
 
 from ....brute_collision import box_gaps, point_distances, random_queries, ray_distances, segment_distances
 from ....contract.families import DEFORMER_CASES, DISPLACEMENT_CASES
@@ -294,6 +297,79 @@ def test_batches_in_new_poses_refit_and_agree() -> None:
         hits = collider.at(moved).rays(points[:n], targets[:n] - points[:n])
         alone = [collider.at(moved).ray(p, t - p) for p, t in zip(points[:n], targets[:n], strict=True)]
         np.testing.assert_allclose(hits.values, [h.distance for h in alone], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["corrections", "dual_quaternion"])
+def test_a_bounded_deformation_tree_gives_the_same_answers(name: str) -> None:
+    model, collider = subject(name)
+    compact = Collider.of(model, compact=True)
+    for f in range(0, model.n_frames, 3):
+        corners = pose_vertices(model, f)[model.faces].astype(np.float64)
+        points, targets = random_queries(corners, 20, 14 + f)
+        plain, small = collider.at(f), compact.at(f)
+        for p, t in zip(points, targets, strict=True):
+            assert small.closest_point(p).distance == pytest.approx(plain.closest_point(p).distance, rel=1e-12)
+            assert small.ray(p, t - p) == plain.ray(p, t - p)
+            lowest = small.plane(t, 0.0), plain.plane(t, 0.0)  # of a vertex: any of its triangles
+            assert [c and c.depth for c in lowest] == [lowest[0] and lowest[0].depth] * 2
+        pairs = [
+            set(zip(c.triangles.tolist(), c.others.tolist(), strict=True))
+            for c in (small.self_contacts(), plain.self_contacts())
+        ]
+        assert pairs[0] == pairs[1]
+    twice = compact.at(1).contacts(compact.at(2)), collider.at(1).contacts(collider.at(2))
+    assert len(twice[0]) == len(twice[1])
+    near = compact.closest_points([0, 1, 0], points[:3])
+    np.testing.assert_allclose(near.values, collider.closest_points([0, 1, 0], points[:3]).values)
+    assert compact.at(new_pose(model)).closest_point(points[0]) == collider.at(new_pose(model)).closest_point(points[0])
+
+
+def test_a_bounded_deformation_tree_is_smaller_for_long_animations() -> None:
+    model, _ = subject("tube")
+    frames = np.tile(np.arange(model.n_frames, dtype=np.int32), 20)
+    long = model.take_frames(frames)
+    assert Collider.of(long, compact=True).n_bytes < 0.3 * Collider.of(long).n_bytes
+
+
+def every_escape(pose: ColliderPose) -> int:
+    """Vertices outside of the box of any node above them."""
+    counts = np.zeros(2, np.int64)
+    count_escapes(pose._table, pose._frame, counts)
+    assert counts[0] == pose.collider.tree.n_nodes
+    return int(counts[1])
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("compact", [False, True])
+def test_no_vertex_escapes(name: str, compact: bool) -> None:
+    model, _ = subject(name)
+    collider = Collider.of(model, compact=compact)
+    assert [every_escape(collider.at(f)) for f in range(model.n_frames)] == [0] * model.n_frames
+    for seed in range(3):
+        assert every_escape(collider.at(new_pose(model, seed))) == 0
+        far = 1e3 * new_pose(model, seed)
+        far[..., 3] += 1e4
+        if model.deformer.bone_types != ("rigid",):
+            assert every_escape(collider.at(far)) == 0
+
+
+def test_a_bound_is_exact_where_all_bones_move_alike() -> None:
+    model, _ = subject("tube")
+    collider = Collider.of(model)
+    turn = Rotation.random(random_state=4).as_matrix()
+    same = np.repeat(np.concatenate([2 * turn, [[1.0], [2.0], [3.0]]], axis=1)[None], model.n_bones, axis=0)
+    pose = collider.at(same)
+    pose.closest_point((0, 0, 0))
+    assert every_escape(pose) == 0
+    nodes, boxes = collider._lazy["nodes"], collider._lazy["boxes"].astype(np.float64)
+    recorded = np.flatnonzero(nodes[:, BOUND] >= 0)
+    sizes = boxes[recorded, 3:] - boxes[recorded, :3]
+    starts, count = first_triangles(nodes), collider.tree.node_triangles
+    corners = collider.tree.arrays["rest"][collider.tree.arrays["triangles"]]
+    for node, size in zip(recorded, sizes, strict=True):
+        axes = collider.tree.regions.axes[nodes[node, REGION] - 1]
+        local = corners[starts[node] : starts[node] + count[node]].reshape(-1, 3) @ axes
+        np.testing.assert_allclose(size, 2 * np.ptp(local, axis=0), rtol=1e-5, atol=1e-5)
 
 
 def test_velocities() -> None:
