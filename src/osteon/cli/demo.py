@@ -34,7 +34,7 @@ RANKS: dict[str, int] = {"scaled": 5, "rigid": 0}
 DEMO_FOLDER = Path("osteon-demo")
 FILES = {"scaled": "fox.glb", "rigid": "fox-rigid.glb"}
 #: Subjects that are neither skinned with other options nor posed, and what replaces them.
-OWN_OPTIONS = {"edit": "has a fixed number of bones", "light": "has its own options"}
+OWN_OPTIONS = {"edit": "has a fixed number of bones", "collide": "has a fixed skin", "light": "has its own options"}
 BESIDE = ("report.html", "report.json", "picture.png")
 
 
@@ -52,7 +52,7 @@ BESIDE = ("report.html", "report.json", "picture.png")
 @options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
-    """Skin, edit or light a procedural galloping fox, pose a figure or a cartoon, or simulate a hand.
+    """Skin, edit or light a procedural galloping fox, let it kick balls, pose a figure or a cartoon, or simulate a hand.
 
     fox: its flesh bulges, squashes and jiggles, so no set of bones reproduces it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
@@ -118,12 +118,8 @@ def plan_demo(folder: Path, names: Iterable[str], json_file: str | None) -> Outp
 
 
 def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> None:
-    from osteon.cli.demo_collide import collide_demo
     from osteon.cli.demo_hand import eigenskin_demo, hand_demo
 
-    if subject == "collide":
-        collide_demo(folder, json_file, quiet)
-        return
     if subject == "hand":
         hand_demo(folder, json_file, quiet)
     elif subject == "eigenskin":
@@ -132,6 +128,10 @@ def _pose(subject: str, folder: Path, json_file: str | None, quiet: bool) -> Non
         from osteon.cli.demo_edit import edit_demo
 
         edit_demo(folder, json_file, quiet)
+    elif subject == "collide":
+        from osteon.cli.demo_collide import collide_demo
+
+        collide_demo(folder, json_file, quiet)
     elif subject == "light":
         from osteon.cli.demo_light import light_demo
 

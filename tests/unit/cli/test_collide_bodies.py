@@ -89,3 +89,13 @@ def test_bad_input_is_one_line(
     for word in expected:
         assert word in message, message
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_demo_writes_all_of_its_files(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    folder = tmp_path / "demo"
+    assert called(monkeypatch, "demo", "collide", "-o", folder, "--json", tmp_path / "facts.json") == 0
+    assert {path.name for path in folder.iterdir()} == {"fox.glb", "scene.json", "fox-bodies.glb", "picture.png"}
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    assert sum(body["touching_steps"] > 0 for body in facts["clips"][0]["bodies"]) >= 5
+    assert "osteon collide" in capsys.readouterr().out
+    assert called(monkeypatch, "demo", "collide", "--bones", 4, "-o", tmp_path / "other") == 2
