@@ -52,7 +52,7 @@ BESIDE = ("report.html", "report.json", "picture.png")
 @options_of(options=some_of(SkinOptions, "bones", "threads", bones=BONES))
 @json_option
 def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | None, quiet: bool) -> None:
-    """Skin, edit or light a procedural galloping fox, let it kick balls, pose a figure or a cartoon, or simulate a hand.
+    """Skin, edit or light a galloping fox, let it kick balls, pose a figure or a cartoon, or simulate a hand.
 
     fox: its flesh bulges, squashes and jiggles, so no set of bones reproduces it exactly. Writes fox.glb (scaled bones
     and five corrections) and fox-rigid.glb for any glTF player, report.html, report.json and picture.png.
@@ -76,7 +76,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
         _pose(subject, folder, json_file, quiet)
         return
     from osteon.core.compile_kernels import compile_kernels
-    from osteon.fit.kernel_modules import ALL_KERNELS
+    from osteon.fit.kernel_modules import COMPARE_KERNELS, CORRECTION_KERNELS
     from osteon.io import save_model
     from osteon.io.save.atomic import written_path
     from osteon.pipeline.skin import skin_sequence
@@ -89,7 +89,7 @@ def demo(subject: Subject, folder: Path, options: SkinOptions, json_file: str | 
     kinds: tuple[BoneType, ...] = ("scaled", "rigid")
     fits: dict[str, SkinFit] = {}
     with progress_bar(quiet) as progress:
-        compile_kernels(ALL_KERNELS, progress)  # not part of the times
+        compile_kernels((*COMPARE_KERNELS, *CORRECTION_KERNELS), progress)  # not part of the times
         sequence = SUBJECTS["creature"]()
         for kind in kinds:
             wanted = replace(options, bone_type=kind, rank=RANKS[kind])

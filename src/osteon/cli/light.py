@@ -22,7 +22,6 @@ from osteon.cli.common import (
     time_text,
     write_json,
 )
-from osteon.io.formats.engine_facts import engine_notes, file_plays, plays_json, plays_rows
 from osteon.cli.info import load_skinned, take_clips
 from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.outputs import WRITTEN, file_output, model_output, plan_outputs
@@ -31,6 +30,7 @@ from osteon.core.errors import OptionError
 from osteon.core.options import drop_unused, option
 from osteon.fit.kernel_modules import LIGHT_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions
+from osteon.io.formats.engine_facts import engine_notes, file_plays, plays_json, plays_rows
 from osteon.io.models import check_light_output
 
 if TYPE_CHECKING:
