@@ -28,10 +28,12 @@ from osteon.fit.kernel_modules import RIG_KERNELS
 from osteon.fit.mirror import MirrorPlane, find_mirror_plane
 from osteon.fit.naming import mirror_pairs, name_joints, sparse_weights
 from osteon.fit.problem import pose_problem
-from osteon.fit.skeleton.articulated import ArticulatedOptions, Articulation, fit_articulated
-from osteon.fit.skeleton.joint_tree import JointTree, find_tree, mirror_tree, orient_joints
+from osteon.fit.skeleton.articulated import ArticulatedOptions, Articulation, LocalWeights, fit_articulated
+from osteon.fit.skeleton.joint_tree import JointTree, find_tree, joint_costs, meet_sections, mirror_tree, orient_joints
+from osteon.fit.skeleton.sides import find_sides
 from osteon.fit.skeleton.pair_joints import measure_pairs
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
+from osteon.fit.skeleton.surface_graph import surface_graph
 from osteon.fit.skin.bones import complete_bones, seed_bones
 from osteon.fit.skin.influences import Influences
 from osteon.measure.closest_point import SurfaceBoxes, closest_points, depth_outside
@@ -132,6 +134,7 @@ class _Recovery:
         self.plane = find_mirror_plane(rest, vertex_normals(rest, faces), areas)
         self.areas = np.bincount(task.welded_of_vertex, areas, self.problem.n_vertices)
         self.n_bones = 0
+        self.graph = surface_graph(self.problem, task.welded_of_vertex[faces])
         if options.symmetric and self.plane is None:
             raise GeometryError(
                 f"--symmetric: the rest pose of '{task.sequence.name}' is not its own mirror image; choose another "
@@ -157,7 +160,7 @@ class _Recovery:
             stages = (*stages, report)
         self.n_bones = len(joints)
         weights = influences.dense(self.n_bones)
-        placed = orient_joints(joints, tree.parents, rotations, self.points, weights)
+        placed = orient_joints(joints, tree.parents, rotations, self.points, weights, self.graph)
         skeleton, ends = self._skeleton(tree.parents, placed.world_from_joint, placed.ends, influences)
         solution = Solution(
             problem.to_input(transforms),
@@ -178,6 +181,10 @@ class _Recovery:
         n_first = min(first_count(clustering.n_bones, options.bones), problem.n_vertices)
         coarse = problem.sampled(SAMPLE, options.seed)
         starts = [seed_bones(coarse, n_first, task.threads)]
+        if not options.bones:
+            for count in (50, 80, 120):
+                if 4 * count < coarse.n_vertices:
+                    starts.append(seed_bones(coarse, count, task.threads))
         if clustering.n_bones:
             core = problem.from_input(fit_core_bones(task.sequence, clustering.labels, "rigid"))
             starts.append(complete_bones(coarse, core, n_first, task.threads))
@@ -189,7 +196,7 @@ class _Recovery:
 
         report_progress(task.progress, "sections", 0.0)
         requested = SectionOptions(options.bones, options.influences, options.seed, task.threads)
-        return find_sections(problem, starts, options=requested, on_round=on_round)
+        return find_sections(problem, self.graph, starts, options=requested, on_round=on_round)
 
     def _tree(self, sections: Sections) -> JointTree:
         weights = sections.influences.dense(sections.transforms.shape[1])
@@ -199,7 +206,17 @@ class _Recovery:
         root = -1
         if self.options.root is not None:
             root = int(weights[self.task.welded_of_vertex[self.options.root]].argmax())
-        tree = self._inside(find_tree(pairs, centers, masses, self.diagonal, root))
+        self.meeting = meet_sections(self.graph, weights)
+        spans = self.graph.distances([np.flatnonzero(weights.argmax(axis=1) == b) for b in range(weights.shape[1])])
+        owner = weights.argmax(axis=1)
+        far = np.stack([spans[owner == b].mean(axis=0) if (owner == b).any() else spans.max(axis=0) for b in range(weights.shape[1])])
+        import os
+        plane = self.loose_plane()
+        local_plane = None if plane is None else MirrorPlane(plane.normal, (plane.offset - float(plane.normal @ self.problem.rest_center)) / self.problem.rest_scale)
+        self.sides = find_sides(local_plane, self.points, self.areas, weights, far, self.diagonal)
+        if os.environ.get('DBG'): print('    sides', plane, ''.join('R.L'[x+1] for x in self.sides.side), self.sides.partner.tolist())
+        costs = joint_costs(pairs, self.meeting, self.diagonal)
+        tree = self._inside(find_tree(pairs, costs, centers, masses, self.diagonal, sides=self.sides, root=root))
         if not self.options.symmetric or self.plane is None:
             return tree
         _, influences = _in_order(sections, tree.order)
@@ -209,6 +226,12 @@ class _Recovery:
         )
         mirrored = self._pairs(influences)
         return mirror_tree(tree, dict(mirrored) | {right: left for left, right in mirrored}, local)
+
+    def loose_plane(self):
+        rest, faces = self.mesh.rest.astype(np.float64), self.mesh.faces
+        corners = np.repeat(triangle_areas(rest, faces) / 3, 3)
+        areas = np.bincount(faces.reshape(-1), corners, len(rest)).astype(np.float64)
+        return find_mirror_plane(rest, vertex_normals(rest, faces), areas, near=0.015, most=0.6)
 
     def _inside(self, tree: JointTree) -> JointTree:
         """The tree with joints outside the body moved inside, towards the boundaries of their sections."""
@@ -243,7 +266,13 @@ class _Recovery:
         def on_round(fraction: float, error: float) -> None:
             report_progress(task.progress, "articulate", fraction, error)
 
-        fit = fit_articulated(self.problem, tree, start, influences, options=requested, on_round=on_round)
+        wanted = influences.dense(len(tree.parents))
+        import os
+        pull = float(os.environ.get('PULL', '0.1'))
+        strength = pull * self.problem.motion**2 / self.problem.n_vertices
+        if os.environ.get('NOLOC'): local = None
+        else: local = LocalWeights(self.graph.bone_costs(wanted, self.problem.n_frames), wanted, strength)
+        fit = fit_articulated(self.problem, tree, start, influences, local=local, options=requested, on_round=on_round)
         moved = self._inside(replace(tree, places=fit.articulation.joints))
         if not np.array_equal(
             moved.places, fit.articulation.joints
@@ -252,7 +281,9 @@ class _Recovery:
             held = replace(moved, slack=np.where(left, 0.0, tree.slack))
             start = replace(fit.articulation, joints=moved.places)
             short = replace(requested, rounds=AGAIN_ROUNDS, thorough=0)
-            fit = fit_articulated(self.problem, held, start, fit.influences, options=short, on_round=on_round)
+            fit = fit_articulated(
+                self.problem, held, start, fit.influences, local=local, options=short, on_round=on_round
+            )
         report = FitReport(
             "articulate",
             time.perf_counter() - began,

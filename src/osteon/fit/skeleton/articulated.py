@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float64, Int64
+from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.fit.problem import FitProblem
@@ -101,6 +101,18 @@ class Articulation:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalWeights:
+    """What keeps weights where those of the free sections are."""
+
+    costs: Float64  # (v,b) of weights, by the distance from their bones along the surface
+    wanted: Float64  # (v,b) weights of the free sections
+    strength: float  # of the regularisation towards them
+
+    def subset(self, vertices: Int32) -> LocalWeights:
+        return LocalWeights(self.costs[vertices], self.wanted[vertices], self.strength)
+
+
+@dataclass(frozen=True, slots=True)
 class ArticulatedFit:
     """An articulation with the weights of its bones."""
 
@@ -159,7 +171,10 @@ def _rotate_in_turn(
 class _Descent:
     """Constants of the descent for one problem and one tree."""
 
-    def __init__(self, problem: FitProblem, tree: JointTree, options: ArticulatedOptions) -> None:
+    def __init__(
+        self, problem: FitProblem, tree: JointTree, options: ArticulatedOptions, local: LocalWeights | None = None
+    ) -> None:
+        self.local = local
         self.problem, self.parents, self.places, self.options = problem, tree.parents, tree.places, options
         parents = tree.parents
         self.hold = HOLD * np.clip((ORDINARY_SLACK / np.maximum(tree.slack, 1e-12)) ** 2, 1, PRECISE)
@@ -244,6 +259,9 @@ class _Descent:
             self.options.influences,
             earlier=earlier,
             thorough=thorough,
+            strength=0.0 if self.local is None else self.local.strength,
+            wanted=None if self.local is None else self.local.wanted,
+            penalty=None if self.local is None else self.local.costs,
             threads=self.threads,
         )
 
@@ -267,17 +285,18 @@ def fit_articulated(
     start: Articulation,
     influences: Influences,
     *,
+    local: LocalWeights | None = None,
     options: ArticulatedOptions | None = None,
     on_round: Callable[[float, float], None] = lambda fraction, error_percent: None,
 ) -> ArticulatedFit:
     """Rotations, joints and weights from a first guess; `on_round` receives the progress and E %."""
     options = options or ArticulatedOptions()
-    descent = _Descent(problem, tree, options)
+    descent = _Descent(problem, tree, options, local)
     chosen = problem.sampled_vertices(options.sample, options.seed)
     if chosen is None:
         fit = _descend(descent, start, influences, options.rounds, on_round)
     else:
-        coarse = _Descent(problem.subset(chosen), tree, options)
+        coarse = _Descent(problem.subset(chosen), tree, options, None if local is None else local.subset(chosen))
         some = Influences(influences.bones[chosen], influences.weights[chosen], influences.errors[chosen])
         fit = _descend(coarse, start, some, options.rounds, on_round)
         fit = replace(fit, influences=descent.solve_weights(fit.articulation, influences))

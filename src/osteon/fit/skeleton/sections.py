@@ -27,17 +27,18 @@ the top of the head were a separate bone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64
 from osteon.core.parallel import available_threads
 from osteon.fit.problem import FitProblem
+from osteon.fit.skeleton.local_skin import LocalFit, LocalSkin
 from osteon.fit.skeleton.pair_joints import PairJoints, measure_pairs
+from osteon.fit.skeleton.surface_graph import SurfaceGraph
 from osteon.fit.skin.bones import bones_of_labels, removal_costs
 from osteon.fit.skin.influences import Influences
-from osteon.fit.skin.refine import RefineOptions, refine_skin
 
 #: Sections whose relative rotation is less than this, in degrees, are merged.
 MERGE_ROTATION = 5.0
@@ -56,6 +57,9 @@ LEAVING, ROUNDS = 0.25, 6
 SMALL, LEAVING_SMALL, NEEDED = 1_000, 0.1, 0.01
 #: Rounds of the final refinement, on a sample and on all vertices.
 LAST_ROUNDS = 8
+FEW_ROUNDS = 3
+#: Vertices of the sample for all but the last rounds.
+SAMPLE = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ def first_count(found: int, wanted: int) -> int:
 
 def find_sections(
     problem: FitProblem,
+    graph: SurfaceGraph,
     starts: list[Float64],
     *,
     options: SectionOptions | None = None,
@@ -90,23 +95,50 @@ def find_sections(
 ) -> Sections:
     """Sections from starts (f,b,3,4) with surplus sections; `on_round` receives their number and E %."""
     options = options or SectionOptions()
-    refine = RefineOptions(bone_type="rigid", influences=options.influences, seed=options.seed, threads=options.threads)
-    coarse = problem.sampled(refine.sample, options.seed)
-    fit = refine_skin(coarse, starts, options=refine)
-    few = replace(refine, rounds=ROUNDS, moves=0)
+    chosen = problem.sampled_vertices(SAMPLE, options.seed)
+    coarse = problem if chosen is None else problem.subset(chosen)
+    fit = LocalFit(coarse, graph.reduced(chosen), options.influences, options.threads)
+    skins = []
+    for start in starts:
+        skin = fit.run(fit.split_pieces(fit.run(fit.begin(start), ROUNDS)), ROUNDS)
+        skin = _pruned(fit, skin, options, on_round)
+        skins.append(skin)
+    import os
+    if os.environ.get('DBG'): print('   ', [(s.shape[1], k.n_bones, round(fit.error_percent(k),3), round(fit.error_percent(k)*k.n_bones**.5,2)) for s,k in zip(starts,skins)])
+    best = min(skins, key=lambda skin: fit.error_percent(skin) * np.sqrt(skin.n_bones))
+    best = fit.run(best, LAST_ROUNDS)
+    if chosen is None:
+        done = fit.run(best, 1, thorough=True)
+        return Sections(done.transforms, done.influences)
+    whole = LocalFit(problem, graph, options.influences, options.threads)
+    weights = np.zeros((problem.n_vertices, best.n_bones))
+    weights[chosen] = best.dense()
+    costs = whole.costs(whole.spread(weights, chosen))
+    done = LocalSkin(best.transforms, whole.weights(best.transforms, costs, None))
+    done = whole.run(done, LAST_ROUNDS, thorough=True)
+    return Sections(done.transforms, done.influences)
+
+
+def _pruned(
+    fit: LocalFit, skin: LocalSkin, options: SectionOptions, on_round: Callable[[int, float], None]
+) -> LocalSkin:
+    """Merge and prune until nothing changes."""
     while True:
-        n_sections = fit.transforms.shape[1]
-        on_round(n_sections, coarse.error_percent(fit.influences.errors))
-        left = _fewer(coarse, fit.transforms, fit.influences, options)
+        on_round(skin.n_bones, fit.error_percent(skin))
+        left = _fewer(fit.problem, skin.transforms, skin.influences, options)
         if left is None:
-            break
-        fit = refine_skin(coarse, [left], options=few)
-    fit = refine_skin(problem, [fit.transforms], options=replace(refine, rounds=LAST_ROUNDS, moves=0))
-    return Sections(fit.transforms, fit.influences)
+            return skin
+        transforms, weights = left
+        skin = LocalSkin(transforms, fit.weights(transforms, fit.costs(weights), None))
+        skin = fit.run(skin, FEW_ROUNDS)
+        if not options.count:
+            skin = fit.split_pieces(skin)
 
 
-def _fewer(problem: FitProblem, transforms: Float64, influences: Influences, options: SectionOptions) -> Float64 | None:
-    """Sections after one round of merging and pruning; None if nothing changes."""
+def _fewer(
+    problem: FitProblem, transforms: Float64, influences: Influences, options: SectionOptions
+) -> tuple[Float64, Float64] | None:
+    """Sections and weights for their cores after one round of merging and pruning; None if nothing changes."""
     n_sections, points = transforms.shape[1], problem.points[:, :3]
     if n_sections <= max(1, options.count):
         return None
@@ -116,11 +148,16 @@ def _fewer(problem: FitProblem, transforms: Float64, influences: Influences, opt
     into = np.arange(n_sections)
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     gone = _merge(_differences(problem, transforms, weights, pairs) / diagonal, weights, pairs, into, most)
-    careful = not options.count and len(points) <= SMALL
-    room = min(most, max(1, int((LEAVING_SMALL if careful else LEAVING) * n_sections)))
+    import os
+    mode = os.environ.get('PRUNE','core')
+    careful = not options.count and (len(points) <= SMALL or mode == 'both')
+    room = min(most, max(1, int((LEAVING_SMALL if len(points) <= SMALL else LEAVING) * n_sections)))
     few = weights.sum(axis=0) < FEWEST
     core = np.where(few, 0.0, (weights > ALONE).mean(axis=0))
-    if careful:
+    if mode == 'needed':
+        cost = _costs(problem, transforms, influences, weights) / diagonal
+        core = np.where(few, 0.0, cost / float(os.environ.get('NEED', '0.01')) * CORE)
+    elif careful:
         needed = _costs(problem, transforms, influences, weights) > NEEDED * diagonal
         core = np.where(needed & ~few, 1.0, core)
     _prune(core, _close(weights, pairs), gone, into, room, always=bool(options.count))
@@ -129,12 +166,12 @@ def _fewer(problem: FitProblem, transforms: Float64, influences: Influences, opt
     kept = np.flatnonzero(~gone)
     out: Float64 = transforms[:, kept].copy()
     joined = np.isin(kept, into[into != np.arange(n_sections)])
+    summed = np.stack([weights[:, into == section].sum(axis=1) for section in kept], axis=1)
     if joined.any():
-        summed = np.stack([weights[:, into == section].sum(axis=1) for section in kept], axis=1)
         labels = np.where(summed.max(axis=1) >= 0.5, summed.argmax(axis=1), -1)
         whole = bones_of_labels(problem, labels, len(kept), available_threads(options.threads))
         out[:, joined] = whole[:, joined]
-    return out
+    return out, summed
 
 
 def _merge(apart: Float64, weights: Float64, pairs: PairJoints, into: Int64, most: int) -> np.ndarray:
