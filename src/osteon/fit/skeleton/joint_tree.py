@@ -38,6 +38,8 @@ OFFSET, GAP = 0.1, 0.5
 SMALL, APART, LITTLE = 0.02, 0.1, 0.02
 #: A joint is at its boundary where its residual exceeds this and it is farther than this from it, in diagonals.
 UNSURE, ASTRAY = 0.006, 0.03
+#: A joint slides where its residual exceeds this, in diagonals.
+SLIDING = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class JointTree:
     boundaries: Float64  # (b,3) where sections meet; of the root its position
     angles: Float64  # (b,) degrees of the largest rotation; 0 at the root
     slack: Float64  # (b,) residual of each joint per radian of rotation, in diagonals; 0 at the root
+    sliding: np.ndarray  # (b,) whether a joint also translates against its parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +117,20 @@ def tree_of_parents(
     parents[1:] = place_of[parent[order[1:]]]
     on_root = np.flatnonzero(parents == 0)
     places[0] = boundaries[0] = places[on_root].mean(axis=0) if len(on_root) > 1 else centers[root]
-    return JointTree(order, parents, places, boundaries, angles, slack)
+    sliding = np.zeros(n_sections, np.bool_)
+    sliding[1:] = slides(pairs, diagonal)[chosen]
+    return JointTree(order, parents, places, boundaries, angles, slack, sliding)
 
 
 def safe_places(pairs: PairJoints, diagonal: float) -> Float64:
     """(n,3) joints; at their boundaries where the sections do not rotate about one point."""
     astray = (pairs.residuals > UNSURE * diagonal) & (pairs.offsets() > ASTRAY * diagonal)
     return np.where(astray[:, None], pairs.boundaries, pairs.places)
+
+
+def slides(pairs: PairJoints, diagonal: float) -> np.ndarray:
+    """(n,) whether sections have no common point: even the best one moves by more than SLIDING against itself."""
+    return np.asarray(pairs.residuals > SLIDING * diagonal)
 
 
 def joint_costs(pairs: PairJoints, meeting: Neighborhood, diagonal: float) -> Float64:
@@ -208,6 +218,7 @@ def mirror_tree(tree: JointTree, partner: dict[int, int], plane: MirrorPlane) ->
         boundaries=tree.boundaries[order],
         angles=tree.angles[order],
         slack=np.full(len(order), SURE),
+        sliding=tree.sliding[order],
     )
 
 

@@ -28,8 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
+import os
+from osteon.fit.skin.refine import RefineOptions, refine_skin
 
 from osteon.core.arrays import Float64, Int64
 from osteon.core.parallel import available_threads
@@ -60,6 +63,8 @@ LAST_ROUNDS = 8
 FEW_ROUNDS = 3
 #: Vertices of the sample for all but the last rounds.
 SAMPLE = 4_000
+#: Rounds of pruning in which pieces may become sections.
+SPLITTING = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +104,14 @@ def find_sections(
     coarse = problem if chosen is None else problem.subset(chosen)
     fit = LocalFit(coarse, graph.reduced(chosen), options.influences, options.threads)
     skins = []
+    if os.environ.get('NOTODAY') is None:
+        refine = RefineOptions(bone_type="rigid", influences=options.influences, seed=options.seed, threads=options.threads)
+        same = [start for start in starts if start.shape[1] == starts[0].shape[1]]
+        starts = [refine_skin(coarse, same, options=refine).transforms] + starts[:]
     for start in starts:
         skin = fit.run(fit.split_pieces(fit.run(fit.begin(start), ROUNDS)), ROUNDS)
         skin = _pruned(fit, skin, options, on_round)
         skins.append(skin)
-    import os
     if os.environ.get('DBG'): print('   ', [(s.shape[1], k.n_bones, round(fit.error_percent(k),3), round(fit.error_percent(k)*k.n_bones**.5,2)) for s,k in zip(starts,skins)])
     best = min(skins, key=lambda skin: fit.error_percent(skin) * np.sqrt(skin.n_bones))
     best = fit.run(best, LAST_ROUNDS)
@@ -122,8 +130,8 @@ def find_sections(
 def _pruned(
     fit: LocalFit, skin: LocalSkin, options: SectionOptions, on_round: Callable[[int, float], None]
 ) -> LocalSkin:
-    """Merge and prune until nothing changes."""
-    while True:
+    """Merge and prune until nothing changes; pieces may become sections in the first rounds."""
+    for done in count():
         on_round(skin.n_bones, fit.error_percent(skin))
         left = _fewer(fit.problem, skin.transforms, skin.influences, options)
         if left is None:
@@ -131,7 +139,7 @@ def _pruned(
         transforms, weights = left
         skin = LocalSkin(transforms, fit.weights(transforms, fit.costs(weights), None))
         skin = fit.run(skin, FEW_ROUNDS)
-        if not options.count:
+        if not options.count and done < SPLITTING:
             skin = fit.split_pieces(skin)
 
 
@@ -148,7 +156,6 @@ def _fewer(
     into = np.arange(n_sections)
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     gone = _merge(_differences(problem, transforms, weights, pairs) / diagonal, weights, pairs, into, most)
-    import os
     mode = os.environ.get('PRUNE','core')
     careful = not options.count and (len(points) <= SMALL or mode == 'both')
     room = min(most, max(1, int((LEAVING_SMALL if len(points) <= SMALL else LEAVING) * n_sections)))
