@@ -4,11 +4,11 @@ Sets of vertices are soft. The branch of a joint j, and the overlap of two branc
 
     s_vj = sum of w_vd over j and its descendants d,   |S| = sum_v s_v,   |S and Q| = sum_v min(s_v, q_v)
 
-- **joints**: one-to-one pairs (optimal assignment) of recovered and true joints less than NEAR apart, roots excluded.
+- **joints**: one-to-one pairs (optimal assignment) of recovered and true joints less than NEAR apart, without roots.
   precision = pairs / recovered joints, recall = pairs / true joints.
-- **handle** of a true joint: the largest overlap |S and Q| / |S or Q| of its branch and that of a recovered joint within
-  REACH of it, else 0. Rotating that joint moves the vertices that it should, and no others. `body` is the mean over
-  joints whose branch extends farther than EXTENT (no fingers). In `rerooted` the complement of Q counts as well,
+- **handle** of a true joint: the largest overlap |S and Q| / |S or Q| of its branch and that of a recovered joint
+  within REACH of it, else 0. Rotating that joint moves the vertices that it should, and no others. `body` is the mean
+  over joints whose branch extends farther than EXTENT (no fingers). In `rerooted` the complement of Q counts as well,
   which forgives another root, but not a wrong tree.
 - **wrong edges**: the share of recovered joints whose branch is none of the true tree. A branch of it is a bone of the
   true tree with none, one or all of its child branches, and at the root also with all but one.

@@ -1,8 +1,8 @@
 """The joint tree of rigid sections: minimum spanning tree with sides, root, mirror symmetry, and joint orientations.
 
-    cost of a joint = residual + OFFSET (distance to boundary) + SMALL (1 - contact) + GAP gap + APART if contact < LITTLE
+    cost of a joint = residual + OFFSET offset + GAP gap + SMALL (1 - contact), + APART if contact < LITTLE
 
-in diagonals. The residual measures whether both sections rotate about one point, the other terms whether they are
+in diagonals; the offset is its distance from the boundary. The residual measures whether both sections rotate about one point, the other terms whether they are
 neighbours: contact is the share of the boundary of either section that lies on the other, gap their distance along
 the surface. The skeleton is a spanning tree of least cost in which
 
@@ -10,7 +10,7 @@ the surface. The skeleton is a spanning tree of least cost in which
 - no edge joins a left section to a right one: a hind leg does not move the other;
 - pairs have the mean cost of both sides, so that both hang alike.
 
-The root only directs the tree. It is central, has several children, and carries a limb, where there is such a section.
+The root only directs the tree. It is the central section that carries the heaviest limbs, where there is one.
 
 Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, figure 2 (the skeleton from the rigid
 sections); Kruskal, On the shortest spanning subtree of a graph, 1956.
@@ -40,6 +40,8 @@ SMALL, APART, LITTLE = 0.02, 0.1, 0.02
 UNSURE, ASTRAY = 0.006, 0.03
 #: A joint slides where its residual exceeds this, in diagonals.
 SLIDING = 0.02
+#: Limbs of at least this part of the mass of the heaviest ones are as heavy.
+HEAVY = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ class Neighborhood:
     """How sections meet on the surface."""
 
     contacts: Float64  # (b,b) share of the boundary of either section that lies on the other, the larger one
-    gaps: Float64  # (b,b) distance along the surface, 0 where they touch
+    gaps: Float64  # (b,b) least distance along the surface, 0 where they touch
+    spans: Float64  # (b,b) mean distance of the vertices of one from the other
 
 
 def meet_sections(graph: SurfaceGraph, weights: Float64) -> Neighborhood:
@@ -72,12 +75,14 @@ def meet_sections(graph: SurfaceGraph, weights: Float64) -> Neighborhood:
     shares = common / np.maximum(np.minimum(total[:, None], total[None]), 1e-12)
     n_sections = weights.shape[1]
     owners, gaps = weights.argmax(axis=1), np.zeros((n_sections, n_sections))
+    spans = gaps.copy()
     owned = [np.flatnonzero(owners == b) for b in range(n_sections)]
     far = graph.distances(owned)
     for b, own in enumerate(owned):
         gaps[b] = far[own].min(axis=0) if len(own) else far.max(initial=0.0)
+        spans[b] = far[own].mean(axis=0) if len(own) else far.max(initial=0.0)
     gaps = np.minimum(gaps, gaps.T)
-    return Neighborhood(np.minimum(shares, 1.0), np.where(shares >= LITTLE, 0.0, gaps))
+    return Neighborhood(np.minimum(shares, 1.0), np.where(shares >= LITTLE, 0.0, gaps), spans)
 
 
 def find_tree(
@@ -100,9 +105,7 @@ def find_tree(
     return tree_of_parents(pairs, order.astype(np.int64), parent.astype(np.int64), centers, diagonal)
 
 
-def tree_of_parents(
-    pairs: PairJoints, order: Int64, parent: Int64, centers: Float64, diagonal: float
-) -> JointTree:
+def tree_of_parents(pairs: PairJoints, order: Int64, parent: Int64, centers: Float64, diagonal: float) -> JointTree:
     """The tree with the parent (b,) of every section, whose order has parents before children."""
     n_sections, root = len(order), int(order[0])
     place_of = np.empty(n_sections, np.int64)
@@ -164,13 +167,32 @@ def _spanning(pairs: Int64, costs: Float64, sides: Sides) -> coo_array:
 
 
 def _best_root(spanning: coo_array, masses: Float64, sides: Sides) -> int:
-    """The section nearest to the middle of the body that is central, has several neighbours, and carries a limb."""
+    """The section nearest to the middle of the body, of the central ones that carry the heaviest limbs if any do.
+
+    Legs are heavier than arms, and the root of an animator's rig is at the hips.
+    """
     n_sections = len(masses)
     neighbors = [np.flatnonzero(row) for row in spanning.toarray()]
-    lateral = [int((sides.side[near] != 0).sum()) for near in neighbors]
-    central = sides.side == 0
-    suitable = np.array([central[b] and len(neighbors[b]) > 1 and lateral[b] > 0 for b in range(n_sections)])
-    return _middle(spanning, masses, suitable if suitable.any() else np.ones(n_sections, np.bool_))
+    loads = np.zeros(n_sections)
+    for b in np.flatnonzero(sides.side == 0).tolist():
+        lateral = neighbors[b][sides.side[neighbors[b]] != 0]
+        if len(neighbors[b]) > 1 and len(lateral):
+            loads[b] = max(
+                sum(_branch_mass(neighbors, masses, int(c), b) for c in lateral if sides.side[c] == side)
+                for side in (1, -1)
+            )
+    heavy = loads >= HEAVY * loads.max() if loads.any() else np.ones(n_sections, np.bool_)
+    return _middle(spanning, masses, heavy)
+
+
+def _branch_mass(neighbors: list[np.ndarray], masses: Float64, section: int, carrier: int) -> float:
+    """The mass of a section and of all that hangs on it, seen from its carrier."""
+    total, queue = 0.0, [(section, carrier)]
+    while queue:
+        here, above = queue.pop()
+        total += float(masses[here])
+        queue += [(int(c), here) for c in neighbors[here] if c != above]
+    return total
 
 
 def _middle(spanning: coo_array, masses: Float64, suitable: np.ndarray) -> int:
@@ -292,9 +314,7 @@ def orient_joints(
     return Placement(np.concatenate([frames, joints[..., None]], axis=2), ends)
 
 
-def _ends(
-    joints: Float64, parents: Int64, points: Float64, weights: Float64, graph: SurfaceGraph | None
-) -> Float64:
+def _ends(joints: Float64, parents: Int64, points: Float64, weights: Float64, graph: SurfaceGraph | None) -> Float64:
     """(b,3) ends of bones."""
     mass = weights.sum(axis=0)
     subtree_mass = mass.copy()

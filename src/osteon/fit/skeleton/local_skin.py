@@ -1,6 +1,7 @@
 """Rigid bones and weights that are local on the surface.
 
-    minimise over T, w:   sum_v ( sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2 + sum_b c_vb w_vb ),   T rigid, w as in refine.py
+    minimise over T, w:   sum_v ( sum_f || sum_b w_vb T_b^f p_v - x_v^f ||^2 + sum_b c_vb w_vb ),   T rigid,
+    w >= 0, sum w = 1, at most k per vertex
 
 | symbol | name |
 | --- | --- |
@@ -26,6 +27,7 @@ from osteon.core.parallel import available_threads
 from osteon.fit.moments import moment_centers, squared_errors
 from osteon.fit.problem import FitProblem
 from osteon.fit.skeleton.surface_graph import SurfaceGraph
+from osteon.fit.skin.bones import bones_of_labels
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
 
@@ -70,11 +72,19 @@ class LocalFit:
         weights[np.arange(len(labels)), labels] = 1
         return LocalSkin(transforms, self.weights(transforms, self.costs(weights), None))
 
+    def of_weights(self, weights: Float64) -> LocalSkin:
+        """Bones for weights (v,b), then the best weights near them."""
+        labels = np.where(weights.max(axis=1) > 0, weights.argmax(axis=1), -1)
+        transforms = bones_of_labels(self.problem, labels, weights.shape[1], self.threads)
+        return LocalSkin(transforms, self.weights(transforms, self.costs(weights), None))
+
     def costs(self, weights: Float64) -> Float64:
         """(v,b) costs for the cores of given weights."""
         return self.graph.bone_costs(weights, self.problem.n_frames)
 
-    def weights(self, transforms: Float64, costs: Float64, earlier: Influences | None, *, thorough: bool = False) -> Influences:
+    def weights(
+        self, transforms: Float64, costs: Float64, earlier: Influences | None, *, thorough: bool = False
+    ) -> Influences:
         """Weights for these bones and costs."""
         small = self.problem.n_vertices * transforms.shape[1] <= SMALL
         return select_influences(

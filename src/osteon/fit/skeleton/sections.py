@@ -28,11 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
-import os
-from osteon.fit.skin.refine import RefineOptions, refine_skin
 
 from osteon.core.arrays import Float64, Int64
 from osteon.core.parallel import available_threads
@@ -40,8 +37,9 @@ from osteon.fit.problem import FitProblem
 from osteon.fit.skeleton.local_skin import LocalFit, LocalSkin
 from osteon.fit.skeleton.pair_joints import PairJoints, measure_pairs
 from osteon.fit.skeleton.surface_graph import SurfaceGraph
-from osteon.fit.skin.bones import bones_of_labels, removal_costs
+from osteon.fit.skin.bones import bones_of_labels, place_bones, removal_costs
 from osteon.fit.skin.influences import Influences
+from osteon.fit.skin.refine import RefineOptions, refine_skin
 
 #: Sections whose relative rotation is less than this, in degrees, are merged.
 MERGE_ROTATION = 5.0
@@ -59,10 +57,12 @@ LEAVING, ROUNDS = 0.25, 6
 #: whose removal would move their vertices by NEEDED of the diagonal stay, whatever their core.
 SMALL, LEAVING_SMALL, NEEDED = 1_000, 0.1, 0.01
 #: Rounds of the final refinement, on a sample and on all vertices.
-LAST_ROUNDS = 8
+LAST_ROUNDS, SETTLING_ROUNDS = 8, 24
 FEW_ROUNDS = 3
 #: Vertices of the sample for all but the last rounds.
 SAMPLE = 4_000
+#: Sections that are added at once where the error is largest, and how often.
+REGROWN, REGROWTHS = 4, 4
 #: Rounds of pruning in which pieces may become sections.
 SPLITTING = 3
 
@@ -96,25 +96,31 @@ def find_sections(
     starts: list[Float64],
     *,
     options: SectionOptions | None = None,
-    on_round: Callable[[int, float], None] = lambda count, error_percent: None,
+    on_round: Callable[[float, float], None] = lambda fraction, error_percent: None,
 ) -> Sections:
-    """Sections from starts (f,b,3,4) with surplus sections; `on_round` receives their number and E %."""
+    """Sections from starts (f,b,3,4) with surplus sections; `on_round` receives the progress and E %."""
     options = options or SectionOptions()
     chosen = problem.sampled_vertices(SAMPLE, options.seed)
     coarse = problem if chosen is None else problem.subset(chosen)
     fit = LocalFit(coarse, graph.reduced(chosen), options.influences, options.threads)
+    refine = RefineOptions(bone_type="rigid", influences=options.influences, seed=options.seed, threads=options.threads)
+    alike = [start for start in starts if start.shape[1] == starts[0].shape[1]]
     skins = []
-    if os.environ.get('NOTODAY') is None:
-        refine = RefineOptions(bone_type="rigid", influences=options.influences, seed=options.seed, threads=options.threads)
-        same = [start for start in starts if start.shape[1] == starts[0].shape[1]]
-        starts = [refine_skin(coarse, same, options=refine).transforms] + starts[:]
-    for start in starts:
-        skin = fit.run(fit.split_pieces(fit.run(fit.begin(start), ROUNDS)), ROUNDS)
-        skin = _pruned(fit, skin, options, on_round)
-        skins.append(skin)
-    if os.environ.get('DBG'): print('   ', [(s.shape[1], k.n_bones, round(fit.error_percent(k),3), round(fit.error_percent(k)*k.n_bones**.5,2)) for s,k in zip(starts,skins)])
-    best = min(skins, key=lambda skin: fit.error_percent(skin) * np.sqrt(skin.n_bones))
-    best = fit.run(best, LAST_ROUNDS)
+    for number, start in enumerate([refine_skin(coarse, alike, options=refine).transforms, *starts]):
+
+        def on_prune(fraction: float, error_percent: float, number: int = number) -> None:
+            on_round((number + fraction) / (len(starts) + 2), error_percent)
+
+        skin = fit.run(fit.begin(start), ROUNDS)
+        if not options.count:
+            skin = fit.run(fit.split_pieces(skin), ROUNDS)
+        skins.append(_pruned(fit, skin, options, on_prune))
+    best = min(skins, key=lambda skin: _quality(fit, skin))
+    if not options.count:
+        best = _regrown(
+            fit, best, options, lambda fraction, error: on_round(1 - (1 - fraction) / (len(starts) + 2), error)
+        )
+    best = fit.run(best, SETTLING_ROUNDS)
     if chosen is None:
         done = fit.run(best, 1, thorough=True)
         return Sections(done.transforms, done.influences)
@@ -128,11 +134,12 @@ def find_sections(
 
 
 def _pruned(
-    fit: LocalFit, skin: LocalSkin, options: SectionOptions, on_round: Callable[[int, float], None]
+    fit: LocalFit, skin: LocalSkin, options: SectionOptions, on_round: Callable[[float, float], None]
 ) -> LocalSkin:
     """Merge and prune until nothing changes; pieces may become sections in the first rounds."""
-    for done in count():
-        on_round(skin.n_bones, fit.error_percent(skin))
+    done = 0
+    while True:
+        on_round(done / (done + FEW_ROUNDS), fit.error_percent(skin))
         left = _fewer(fit.problem, skin.transforms, skin.influences, options)
         if left is None:
             return skin
@@ -141,6 +148,29 @@ def _pruned(
         skin = fit.run(skin, FEW_ROUNDS)
         if not options.count and done < SPLITTING:
             skin = fit.split_pieces(skin)
+        done += 1
+
+
+def _quality(fit: LocalFit, skin: LocalSkin) -> float:
+    """What is minimised over starts: E times the root of the number of sections."""
+    return fit.error_percent(skin) * float(np.sqrt(skin.n_bones))
+
+
+def _regrown(
+    fit: LocalFit, skin: LocalSkin, options: SectionOptions, on_round: Callable[[float, float], None]
+) -> LocalSkin:
+    """The sections with new ones where the error is largest, as long as that is worth it."""
+    for _ in range(REGROWTHS):
+        everywhere = np.ones(fit.problem.n_vertices, np.bool_)
+        added = place_bones(fit.problem, skin.influences, REGROWN, everywhere, fit.threads)
+        transforms = np.concatenate([skin.transforms, added], axis=1)
+        weights = np.concatenate([skin.dense(), np.zeros((len(everywhere), added.shape[1]))], axis=1)
+        grown = LocalSkin(transforms, fit.weights(transforms, fit.costs(weights), None))
+        grown = _pruned(fit, fit.run(grown, ROUNDS), options, on_round)
+        if _quality(fit, grown) >= _quality(fit, skin):
+            break
+        skin = grown
+    return skin
 
 
 def _fewer(
@@ -156,15 +186,11 @@ def _fewer(
     into = np.arange(n_sections)
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     gone = _merge(_differences(problem, transforms, weights, pairs) / diagonal, weights, pairs, into, most)
-    mode = os.environ.get('PRUNE','core')
-    careful = not options.count and (len(points) <= SMALL or mode == 'both')
-    room = min(most, max(1, int((LEAVING_SMALL if len(points) <= SMALL else LEAVING) * n_sections)))
+    careful = not options.count and len(points) <= SMALL
+    room = min(most, max(1, int((LEAVING_SMALL if careful else LEAVING) * n_sections)))
     few = weights.sum(axis=0) < FEWEST
     core = np.where(few, 0.0, (weights > ALONE).mean(axis=0))
-    if mode == 'needed':
-        cost = _costs(problem, transforms, influences, weights) / diagonal
-        core = np.where(few, 0.0, cost / float(os.environ.get('NEED', '0.01')) * CORE)
-    elif careful:
+    if careful:
         needed = _costs(problem, transforms, influences, weights) > NEEDED * diagonal
         core = np.where(needed & ~few, 1.0, core)
     _prune(core, _close(weights, pairs), gone, into, room, always=bool(options.count))

@@ -1,6 +1,6 @@
 """Distances along the surface of a body, and what they cost a weight.
 
-    cost of weight w_vb per frame = (LENIENT max(0, g_vb - reach))^2,   g_vb: distance of vertex v from the core of bone b
+    cost of weight w_vb per frame = (LENIENT max(0, g_vb - reach))^2,   g_vb: distance of v from the core of bone b
 
 The graph has the edges of the mesh, and bridges between shells (an eye and its head, a shoe and its foot): to the
 nearest vertex of another shell where it is closer than CLOSE of the diagonal and stays so. Shells that are still apart
@@ -58,9 +58,7 @@ class SurfaceGraph:
         """The graph of chosen vertices: two are connected where their regions of nearest vertices meet."""
         if chosen is None:
             return self
-        far, _, source = dijkstra(
-            self.lengths, directed=False, indices=chosen, min_only=True, return_predecessors=True
-        )
+        far, _, source = dijkstra(self.lengths, directed=False, indices=chosen, min_only=True, return_predecessors=True)
         number = np.full(self.n_vertices, -1)
         number[chosen] = np.arange(len(chosen))
         owner = np.where(source >= 0, number[source], -1)
