@@ -1,7 +1,8 @@
 """Names of joints by the anatomy that a tree shows: `upper_arm_L`, `forearm_L`, `hind_foot_R`, `tail_3`, `ear_1_L`.
 
 A limb is a chain of lateral joints whose parent is central; it follows the child that reaches farthest. A leg is a limb
-whose end is on the ground: within GROUND of the height above the lowest point. A body with one pair of legs that hang
+whose end is on the ground: within GROUND of the height above the lowest point, and
+lower than its start. A body with one pair of legs that hang
 on its root and a pair of arms nearer to the head is a humanoid, one with two pairs of legs a quadruped. Central joints
 from the root to the joint of the arms are the spine, those beyond it neck and head; other central chains are tails.
 Bodies of neither kind keep their names by direction (`naming.py`).
@@ -26,6 +27,8 @@ from osteon.core.errors import GeometryError
 NameStandard = Literal["plain", "mixamo", "vrm", "unreal"]
 #: Height of the ends of legs above the lowest one, of the height of the body.
 GROUND = 0.25
+#: Least drop of a leg, of its length.
+DOWN = 0.4
 #: A bone before a limb is shorter than this part of the longest bone of the limb.
 SHORT = 0.6
 ARM, LEG = ("upper_arm", "forearm", "hand"), ("upper_leg", "lower_leg", "foot", "toes")
@@ -96,7 +99,7 @@ def find_body(joints: Float64, ends: Float64, parents: Int64, sides: list[str]) 
             chain = tree.chain(first)
             limbs.append(_Limb(chain, parent, sides[first], ends[chain[-1]]))
     for up in (1, 2):
-        legs = _legs(limbs, np.concatenate([joints, ends])[:, up], up)
+        legs = _legs(tree, limbs, up)
         carriers = sorted({leg.carrier for leg in legs})
         front = _front_carrier(tree, legs, up)
         arms = _arms(tree, limbs, legs, up)
@@ -107,10 +110,15 @@ def find_body(joints: Float64, ends: Float64, parents: Int64, sides: list[str]) 
     return None
 
 
-def _legs(limbs: list[_Limb], heights: Float64, up: int) -> list[_Limb]:
-    """Limbs that reach the ground, on both sides equally many."""
-    low, tall = float(heights.min()), float(np.ptp(heights))
-    reaching = [limb for limb in limbs if limb.tip[up] <= low + GROUND * tall and len(limb.joints) > 1]
+def _legs(tree: _Tree, limbs: list[_Limb], up: int) -> list[_Limb]:
+    """Limbs that go down to the ground, on both sides equally many."""
+    heights = np.concatenate([tree.joints, tree.ends])[:, up]
+    ground = float(heights.min()) + GROUND * float(np.ptp(heights))
+    reaching = []
+    for limb in limbs:
+        drop = float(tree.joints[limb.joints[0], up] - limb.tip[up])
+        if len(limb.joints) > 1 and limb.tip[up] <= ground and drop >= DOWN * tree.depth(limb.joints[0]):
+            reaching.append(limb)
     out = []
     for carrier in dict.fromkeys(limb.carrier for limb in reaching):
         here = [limb for limb in reaching if limb.carrier == carrier]

@@ -2,15 +2,15 @@
 
     cost of a joint = residual + OFFSET offset + GAP gap + SMALL (1 - contact), + APART if contact < LITTLE
 
-in diagonals; the offset is its distance from the boundary. The residual measures whether both sections rotate about one point, the other terms whether they are
-neighbours: contact is the share of the boundary of either section that lies on the other, gap their distance along
-the surface. The skeleton is a spanning tree of least cost in which
+in diagonals; the offset is its distance from the boundary. The residual measures whether both sections rotate about
+one point, the other terms whether they are neighbours: contact is the share of the boundary of either section that
+lies on the other, gap their distance along the surface. The skeleton is a spanning tree of least cost in which
 
 - central sections form a tree of their own: a spine does not pass through a shoulder;
 - no edge joins a left section to a right one: a hind leg does not move the other;
 - pairs have the mean cost of both sides, so that both hang alike.
 
-The root only directs the tree. It is the central section that carries the heaviest limbs, where there is one.
+The root only directs the tree. It is the central section that carries the longest limbs, where there is one.
 
 Based on: Reid, Jacka, Gain and Merry, Mesh Approximation for Animated Characters, figure 2 (the skeleton from the rigid
 sections); Kruskal, On the shortest spanning subtree of a graph, 1956.
@@ -40,8 +40,8 @@ SMALL, APART, LITTLE = 0.02, 0.1, 0.02
 UNSURE, ASTRAY = 0.006, 0.03
 #: A joint slides where its residual exceeds this, in diagonals.
 SLIDING = 0.02
-#: Limbs of at least this part of the mass of the heaviest ones are as heavy.
-HEAVY = 0.7
+#: Limbs of at least this part of the length of the longest ones are as long.
+LONG = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def find_tree(
     sides = sides or Sides.none(n_sections)
     spanning = _spanning(pairs.pairs, costs, sides)
     if root < 0:
-        root = _best_root(spanning, masses, sides)
+        root = _best_root(spanning, centers, masses, sides)
     order, parent = breadth_first_order(spanning, root, directed=False)
     return tree_of_parents(pairs, order.astype(np.int64), parent.astype(np.int64), centers, diagonal)
 
@@ -166,33 +166,31 @@ def _spanning(pairs: Int64, costs: Float64, sides: Sides) -> coo_array:
     return coo_array((np.ones(2 * len(kept)), ends), shape=(n_sections, n_sections)).tocsr()
 
 
-def _best_root(spanning: coo_array, masses: Float64, sides: Sides) -> int:
-    """The section nearest to the middle of the body, of the central ones that carry the heaviest limbs if any do.
+def _best_root(spanning: coo_array, centers: Float64, masses: Float64, sides: Sides) -> int:
+    """The section nearest to the middle, of the central ones that carry the longest limbs if any do.
 
-    Legs are heavier than arms, and the root of an animator's rig is at the hips.
+    Legs are longer than arms, and the root of an animator's rig is at the hips.
     """
     n_sections = len(masses)
     neighbors = [np.flatnonzero(row) for row in spanning.toarray()]
-    loads = np.zeros(n_sections)
+    lengths = np.zeros(n_sections)
     for b in np.flatnonzero(sides.side == 0).tolist():
         lateral = neighbors[b][sides.side[neighbors[b]] != 0]
         if len(neighbors[b]) > 1 and len(lateral):
-            loads[b] = max(
-                sum(_branch_mass(neighbors, masses, int(c), b) for c in lateral if sides.side[c] == side)
-                for side in (1, -1)
-            )
-    heavy = loads >= HEAVY * loads.max() if loads.any() else np.ones(n_sections, np.bool_)
-    return _middle(spanning, masses, heavy)
+            lengths[b] = max(_branch_length(neighbors, centers, int(c), b) for c in lateral)
+    long = lengths >= LONG * lengths.max() if lengths.any() else np.ones(n_sections, np.bool_)
+    return _middle(spanning, masses, long)
 
 
-def _branch_mass(neighbors: list[np.ndarray], masses: Float64, section: int, carrier: int) -> float:
-    """The mass of a section and of all that hangs on it, seen from its carrier."""
-    total, queue = 0.0, [(section, carrier)]
+def _branch_length(neighbors: list[np.ndarray], centers: Float64, section: int, carrier: int) -> float:
+    """The longest way from a carrier over the centers of a section and of those that hang on it."""
+    longest, queue = 0.0, [(section, carrier, 0.0)]
     while queue:
-        here, above = queue.pop()
-        total += float(masses[here])
-        queue += [(int(c), here) for c in neighbors[here] if c != above]
-    return total
+        here, above, length = queue.pop()
+        length += float(np.linalg.norm(centers[here] - centers[above]))
+        longest = max(longest, length)
+        queue += [(int(c), here, length) for c in neighbors[here] if c != above]
+    return longest
 
 
 def _middle(spanning: coo_array, masses: Float64, suitable: np.ndarray) -> int:

@@ -164,6 +164,11 @@ def _read_joints(value: JsonValue, places: Float64) -> tuple[SectionJoint, ...]:
         listed = ", ".join(map(quote, roots)) or "none"
         raise value.error(f'expected one joint with "parent": null, found {listed}; give each other joint a parent')
     order = _order(value, names, parents)
+    splits = {
+        name: _read_split(named[name], entry, names, fields)
+        for name, entry in fields.items()
+        if not _has_sections(entry)
+    }
     _check_sections(value, fields, len(places))
     number = {name: j for j, name in enumerate(order)}
     same = SAME * float(np.linalg.norm(np.ptp(places, axis=0))) + 1e-12
@@ -176,7 +181,7 @@ def _read_joints(value: JsonValue, places: Float64) -> tuple[SectionJoint, ...]:
         own = tuple(item.whole() for item in entry["sections"].items("section")) if _has_sections(entry) else ()
         split = -1
         if not own:
-            split = number[_read_split(named[name], entry, names, fields)]
+            split = number[splits[name]]
         moved = not own or float(np.linalg.norm(np.array(position) - places[own[0]])) > same
         out.append(SectionJoint(name, -1 if parent is None else number[parent], position, own, split, moved))
     return tuple(out)
