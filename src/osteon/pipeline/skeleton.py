@@ -87,6 +87,7 @@ class RigFit:
     ends: Float64  # (b,3) in the rest pose
     free_error_percent: float  # E of the sections, each with its own motion
     tree: SectionTree  # the joints over their sections, to be saved and edited
+    sliding: np.ndarray  # (b,) joints that translate against their parent
 
     def __repr__(self) -> str:
         roots = sum(parent < 0 for parent in self.skeleton.parents.tolist())
@@ -110,6 +111,7 @@ class RigFit:
             "parents": skeleton.parents.tolist(),
             "positions": skeleton.world_from_joint[:, :, 3].tolist(),
             "ends": self.ends.tolist(),
+            "sliding": [name for name, slides in zip(skeleton.names, self.sliding.tolist(), strict=True) if slides],
         }
 
 
@@ -150,7 +152,7 @@ def rig_sequence(
         model = build_model(sequence, task, solution)
     watch.seconds["fit"] = time.perf_counter() - started
     fit = measure_fit(sequence, model, solution, task, n_degenerate, kept)
-    return RigFit(fit, found.ends, found.free_error_percent, found.tree)
+    return RigFit(fit, found.ends, found.free_error_percent, found.tree, found.sliding)
 
 
 def _check_tree(tree: SectionTree, sequence: MeshSequence, options: RigOptions) -> None:
@@ -173,6 +175,7 @@ class _Recovered:
     ends: Float64  # (b,3) in the rest pose
     free_error_percent: float
     tree: SectionTree
+    sliding: np.ndarray
 
 
 class _Recovery:
@@ -239,7 +242,8 @@ class _Recovery:
             names=skeleton.names,
             skeleton=skeleton,
         )
-        return _Recovered(solution, ends, free, self._stored(skeleton, found_sections))
+        sliding = tree.sliding & (self.options.form == "articulated")
+        return _Recovered(solution, ends, free, self._stored(skeleton, found_sections), sliding)
 
     def _sections(self, clustering: Clustering) -> Sections:
         """Near-rigid sections, from splitting and from the clusters of mean shift."""

@@ -189,6 +189,7 @@ class _Descent:
         self.hold = HOLD * np.clip((ORDINARY_SLACK / np.maximum(tree.slack, 1e-12)) ** 2, 1, PRECISE)
         self.sliding = np.flatnonzero(tree.sliding)
         self.hold[self.sliding] = FIXED
+        self.hold[tree.slack <= 0] = FIXED  # placed by the user, or moved inside the body
         self.threads = available_threads(options.threads)
         n_bones = len(parents)
         self.subtree = np.eye(n_bones)  # (b,b) 1 where the first is the second or its descendant

@@ -37,7 +37,7 @@ OFFSET, GAP = 0.1, 0.5
 #: Costs of a small contact and of next to none, and the contact that is next to none, as a share of the boundary.
 SMALL, APART, LITTLE = 0.02, 0.1, 0.02
 #: A joint is at its boundary where its residual exceeds this and it is farther than this from it, in diagonals.
-UNSURE, ASTRAY = 0.006, 0.03
+UNSURE, ASTRAY = 0.02, 0.03
 #: A joint slides where its residual exceeds this, in diagonals.
 SLIDING = 0.02
 #: Limbs of at least this part of the length of the longest ones are as long.
@@ -273,7 +273,7 @@ def _is_descendant(parents: np.ndarray, joint: int, ancestor: int) -> bool:
 # ends.
 #
 # A bone reaches from its joint to the joint of its heaviest child, or, if it has no child, to the mean of the farthest
-# vertices of its region: to its end. The x axis is the common axis of the joint's rotations (for a knee its hinge), made
+# vertices of its region: to its end. The x axis is the common axis of the joint's rotations (a knee's hinge), made
 # perpendicular to y.
 #
 # | symbol | name |
