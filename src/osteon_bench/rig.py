@@ -48,7 +48,7 @@ FRAMES = 70
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the mean or the worst of all characters must reach."""
+    """Bounds of the mean or the worst of all characters."""
 
     body: float
     worst: float

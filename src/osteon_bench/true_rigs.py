@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float64, IntArray
 from osteon.core.errors import GeometryError
 from osteon.core.model import SkinnedModel
 from osteon.core.transforms import apply, nearest_rotation
@@ -20,7 +20,7 @@ from osteon.measure.skeleton_score import ScoredRig
 MIN_ROTATION, MIN_SHARE = 5.0, 3e-3
 
 
-def true_rig(model: SkinnedModel, frames: slice = slice(None), rest_frame: int | None = None) -> ScoredRig:
+def true_rig(model: SkinnedModel, frames: IntArray | slice = slice(None), rest_frame: int | None = None) -> ScoredRig:
     """The reduced rig of a model, as its `frames` show it, in its rest pose or in one of its frames."""
     if model.skeleton is None:
         raise GeometryError(f"'{model.name}': expected a model with a skeleton, found none")

@@ -7,7 +7,7 @@ on its root and a pair of arms nearer to the head is a humanoid, one with two pa
 from the root to the joint of the arms are the spine, those beyond it neck and head; other central chains are tails.
 Bodies of neither kind keep their names by direction (`naming.py`).
 
-Up is y, or z where limbs reach the lowest point along z only. The bones of a limb are told apart by their lengths: a
+Up is y, or z where limbs reach the lowest point along z only. The bones of a limb are distinguished by their lengths: a
 shoulder or hip is shorter than SHORT of the longest bone after it.
 
 The names of other standards are tables of these names. A tree without one of the joints that a standard requires is
@@ -87,6 +87,12 @@ class _Tree:
             out.append(joint)
             joint = int(self.parents[joint])
         return out
+
+    def path(self, first: int, last: int) -> list[int]:
+        """The joints between two central ones, both included."""
+        up, down = self.path_to_root(first), self.path_to_root(last)
+        shared = next(j for j in up if j in down)
+        return up[: up.index(shared) + 1] + down[: down.index(shared)][::-1]
 
 
 def find_body(joints: Float64, ends: Float64, parents: Int64, sides: list[str]) -> Body | None:
@@ -172,11 +178,10 @@ def _names(
 ) -> tuple[str, ...]:
     """Names of all joints."""
     names = [""] * len(tree.parents)
-    root = int(np.flatnonzero(tree.parents < 0)[0])
-    names[root] = "hips"
-    spine = [j for j in tree.path_to_root(front)[::-1] if j != root]
-    _number(names, spine, "spine")
     hind = [leg for leg in legs if leg.carrier != front] if kind == "quadruped" else []
+    rear = hind[0].carrier if hind else int(np.flatnonzero(tree.parents < 0)[0])
+    names[rear] = "hips"
+    _number(names, tree.path(rear, front)[1:], "spine")
     if kind == "quadruped" and not hind:
         hind = _rear_half(tree, legs, front, up)
     for leg in legs:
@@ -184,8 +189,8 @@ def _names(
         _name_limb(names, tree, leg, [prefix + word for word in LEG], prefix + "hip")
     for arm in arms:
         _name_limb(names, tree, arm, list(ARM), "shoulder")
-    _name_head(names, tree, front, root, up)
-    for child in tree.children(root):
+    _name_head(names, tree, front, up)
+    for child in tree.children(rear):
         chain = tree.chain(child)
         if not names[child] and not tree.sides[child] and (kind == "quadruped" or len(chain) > 1):
             _number(names, chain, "tail")
@@ -241,7 +246,7 @@ def _name_branches(names: list[str], tree: _Tree, chain: list[int], word: str, s
                 names[digit] = f"{word}_{number}{side}" if depth == 1 else f"{word}_{number}_{depth}{side}"
 
 
-def _name_head(names: list[str], tree: _Tree, front: int, root: int, up: int) -> None:
+def _name_head(names: list[str], tree: _Tree, front: int, up: int) -> None:
     """Names of the highest central chain beyond the shoulders: neck and head; ears and a jaw on them."""
     starts = [c for c in tree.children(front) if not tree.sides[c] and not names[c]]
     if not starts:

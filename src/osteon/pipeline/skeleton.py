@@ -70,7 +70,9 @@ SEEDS = (50, 80, 120)
 #: A posed body has sides if this part of its mirrored surface is so near to the surface, in diagonals.
 POSED_NEAR, POSED_MOST = 0.015, 0.6
 #: Regularisation of weights of the articulated fit towards those of the free sections, of the mean motion.
-PULL = 0.02
+PULL = 0.01
+#: Costs of weights far from their bones in the articulated fit, of those in the search for sections.
+LOCAL = 0.05
 #: Rounds that sections have after their tree was edited.
 EDITED_ROUNDS = 6
 #: Joints that rotate by less, in degrees, are hardly determined; so are all by fewer poses that differ by this.
@@ -169,7 +171,7 @@ def _check_tree(tree: SectionTree, sequence: MeshSequence, options: RigOptions) 
 
 @dataclass(frozen=True, slots=True)
 class _Recovered:
-    """What a recovery found."""
+    """The result of a recovery."""
 
     solution: Solution
     ends: Float64  # (b,3) in the rest pose
@@ -192,7 +194,7 @@ class _Recovery:
         normals = vertex_normals(rest, faces)
         self.plane = find_mirror_plane(rest, normals, areas)
         self.sides_plane = self.plane or find_mirror_plane(rest, normals, areas, near=POSED_NEAR, most=POSED_MOST)
-        self.areas = np.bincount(task.welded_of_vertex, areas, self.problem.n_vertices)
+        self.areas = np.bincount(task.welded_of_vertex, areas, self.problem.n_vertices).astype(np.float64)
         self.graph = surface_graph(self.problem, task.welded_of_vertex[faces])
         self.n_bones = 0
         self.doubts: tuple[str, ...] = ()
@@ -368,7 +370,7 @@ class _Recovery:
             report_progress(task.progress, "articulate", fraction, error)
 
         wanted = influences.dense(len(tree.parents))
-        costs = self.graph.bone_costs(wanted, self.problem.n_frames)
+        costs = LOCAL * self.graph.bone_costs(wanted, self.problem.n_frames)
         local = LocalWeights(costs, wanted, PULL * self.problem.motion**2 / self.problem.n_vertices)
         fit = fit_articulated(self.problem, tree, start, influences, local=local, options=requested, on_round=on_round)
         moved = self._inside(replace(tree, places=fit.articulation.joints))

@@ -74,6 +74,19 @@ def test_bodies_are_named_by_their_anatomy(kind: str, body: dict, up: int) -> No
     assert dict(zip(names, found.names, strict=True)) == {name: name for name in names}
 
 
+def test_a_quadruped_with_its_root_at_the_shoulders() -> None:
+    body = {
+        **QUADRUPED,
+        "spine_2": ("", (0, 1.0, 0.6)),
+        "spine": ("spine_2", (0, 1.0, 0)),
+        "hips": ("spine", (0, 1, -0.8)),
+    }
+    names, *tree = tree_of(body, root="spine_2")
+    found = find_body(*tree)
+    assert found is not None
+    assert found.names == names
+
+
 def test_an_arm_without_a_shoulder_begins_with_the_upper_arm() -> None:
     body = {name: entry for name, entry in HUMAN.items() if name != "shoulder_L"}
     body["upper_arm_L"] = ("spine_2", HUMAN["upper_arm_L"][1])

@@ -110,7 +110,7 @@ class Articulation:
 
 @dataclass(frozen=True, slots=True)
 class LocalWeights:
-    """What keeps weights where those of the free sections are."""
+    """Costs and regularisation that keep weights near those of the free sections."""
 
     costs: Float64  # (v,b) of weights, by the distance from their bones along the surface
     wanted: Float64  # (v,b) weights of the free sections

@@ -338,6 +338,8 @@ def _tip(joint: Float64, points: Float64, weights: Float64, graph: SurfaceGraph 
         own = np.array([int(weights.argmax())])
     far = np.linalg.norm(points[own] - joint, axis=1)
     end = points[own[far >= (1 - TIP) * far.max()]].mean(axis=0)
+    if weights[((points - end) ** 2).sum(axis=1).argmin()] <= OWN:  # a hollow of the region: its nearest vertex
+        end = points[own[((points[own] - end) ** 2).sum(axis=1).argmin()]]
     arm = end - joint
     length = float(np.linalg.norm(arm))
     if length < 1e-12:

@@ -60,7 +60,10 @@ class LocalSkin:
 class LocalFit:
     """The alternating fit for one problem and the graph of its surface."""
 
-    def __init__(self, problem: FitProblem, graph: SurfaceGraph, n_influences: int, threads: int) -> None:
+    def __init__(
+        self, problem: FitProblem, graph: SurfaceGraph, n_influences: int, threads: int, strength: float = 1.0
+    ) -> None:
+        self.strength = strength  # factor of all costs
         self.problem, self.graph, self.n_influences = problem, graph, n_influences
         self.threads = available_threads(threads)
 
@@ -80,7 +83,7 @@ class LocalFit:
 
     def costs(self, weights: Float64) -> Float64:
         """(v,b) costs for the cores of given weights."""
-        return self.graph.bone_costs(weights, self.problem.n_frames)
+        return self.strength * self.graph.bone_costs(weights, self.problem.n_frames)
 
     def weights(
         self, transforms: Float64, costs: Float64, earlier: Influences | None, *, thorough: bool = False

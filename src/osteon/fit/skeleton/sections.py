@@ -58,6 +58,8 @@ LEAVING, ROUNDS = 0.25, 6
 SMALL, LEAVING_SMALL, NEEDED = 1_000, 0.1, 0.01
 #: Rounds of the final refinement, on a sample and on all vertices.
 LAST_ROUNDS, SETTLING_ROUNDS = 8, 24
+#: Factor of the costs of distance once the sections are known.
+SETTLED = 0.2
 FEW_ROUNDS = 3
 #: Vertices of the sample for all but the last rounds.
 SAMPLE = 4_000
@@ -120,11 +122,11 @@ def find_sections(
         best = _regrown(
             fit, best, options, lambda fraction, error: on_round(1 - (1 - fraction) / (len(starts) + 2), error)
         )
-    best = fit.run(best, SETTLING_ROUNDS)
+    fit = LocalFit(coarse, fit.graph, options.influences, options.threads, SETTLED)
+    best = fit.run(best, SETTLING_ROUNDS, thorough=chosen is None)
     if chosen is None:
-        done = fit.run(best, 1, thorough=True)
-        return Sections(done.transforms, done.influences)
-    whole = LocalFit(problem, graph, options.influences, options.threads)
+        return Sections(best.transforms, best.influences)
+    whole = LocalFit(problem, graph, options.influences, options.threads, SETTLED)
     weights = np.zeros((problem.n_vertices, best.n_bones))
     weights[chosen] = best.dense()
     costs = whole.costs(whole.spread(weights, chosen))
@@ -152,7 +154,7 @@ def _pruned(
 
 
 def _quality(fit: LocalFit, skin: LocalSkin) -> float:
-    """What is minimised over starts: E times the root of the number of sections."""
+    """The quality of a start, which is minimised: E times the root of the number of sections."""
     return fit.error_percent(skin) * float(np.sqrt(skin.n_bones))
 
 
