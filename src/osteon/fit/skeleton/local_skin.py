@@ -26,7 +26,7 @@ from osteon.core.arrays import Float64
 from osteon.core.parallel import available_threads
 from osteon.fit.moments import moment_centers, squared_errors
 from osteon.fit.problem import FitProblem
-from osteon.fit.skeleton.surface_graph import SurfaceGraph
+from osteon.fit.skeleton.surface_graph import CORE_WEIGHT, SurfaceGraph
 from osteon.fit.skin.bones import bones_of_labels
 from osteon.fit.skin.influences import Influences, select_influences
 from osteon.fit.skin.solve_bones import solve_bones, step_ahead
@@ -130,11 +130,9 @@ class LocalFit:
         allowed = ALIKE * self.graph.diagonal
         added = []
         for b in range(skin.n_bones):
-            column = weights[:, b]
-            for piece in self.graph.pieces(column >= 0.5)[:]:
-                if len(piece) < least or column[piece].sum() >= 0.5 * column.sum():
-                    continue
-                if np.intersect1d(piece, self.graph.core(column)).size:
+            core = self.graph.core(weights[:, b])
+            for piece in self.graph.pieces(weights[:, b] >= CORE_WEIGHT):
+                if len(piece) < least or np.isin(piece, core).any():
                     continue
                 near = np.flatnonzero((weights[piece] > 0).any(axis=0))
                 others = errors[piece][:, near[near != b]].sum(axis=0).min(initial=np.inf)
