@@ -198,7 +198,8 @@ def _fewer(
     careful = not options.count and len(points) <= SMALL
     room = min(most, max(1, int((LEAVING_SMALL if careful else LEAVING) * n_sections)))
     few = weights.sum(axis=0) < FEWEST
-    core = np.where(few, 0.0, (weights > ALONE).mean(axis=0))
+    core = (weights > ALONE).mean(axis=0)
+    core[few | (core * len(points) < FEWEST)] = 0
     if careful:
         needed = _costs(problem, transforms, influences, weights) > NEEDED * diagonal
         core = np.where(needed & ~few, 1.0, core)
