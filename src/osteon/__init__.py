@@ -58,6 +58,9 @@ _HOMES = {
     "load_scene": "osteon.apply.collide.scene",
     "load_sequence": "osteon.io",
     "load_skeleton": "osteon.io.skeletons",
+    "load_section_tree": "osteon.io.skeletons.section_tree",
+    "save_section_tree": "osteon.io.skeletons.section_tree",
+    "SectionTree": "osteon.io.skeletons.section_tree",
     "measure_deviation": "osteon.measure.deviation",
     "measure_distortion": "osteon.measure.distortion",
     "model_at_level": "osteon.lod.model_levels",
@@ -111,6 +114,7 @@ if TYPE_CHECKING:
     from osteon.io import LoadOptions, load_model, load_sequence, save_model, save_sequence
     from osteon.io.poses import PoseSet, load_pose_set, load_poses, save_pose_set
     from osteon.io.skeletons import load_skeleton, save_skeleton
+    from osteon.io.skeletons.section_tree import SectionTree, load_section_tree, save_section_tree
     from osteon.lod.fit_progressive import fit_progressive
     from osteon.lod.model_levels import load_levels, model_at_level, save_levels
     from osteon.lod.options import LodOptions

@@ -6,8 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
+from scipy.optimize import minimize, nnls
 
+from osteon.core.errors import OptionError
 from osteon.fit.problem import FitProblem
 from osteon.fit.skin.influences import select_influences
 
@@ -51,3 +52,40 @@ def test_close_to_the_best_choice_of_few_bones(n_bones, n_influences, noise, tho
     assert (errors >= best * (1 - 1e-6)).all()
     assert (errors <= best * (1 + 2e-3)).mean() >= (0.9 if thorough else 0.8)
     assert errors.sum() <= (1.1 if thorough else 1.5) * best.sum()
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3, 0.1, 10.0])
+def test_a_linear_penalty_is_part_of_the_exact_optimum(size):
+    """With c'w the objective is a quadratic form plus a linear one, which SLSQP minimises from several starts."""
+    problem, transforms = random_problem(12, 3, noise=0.1)
+    rng = np.random.default_rng(4)
+    scale = select_influences(problem, transforms, 3).errors.mean() + 1.0
+    penalty = size * scale * rng.random((problem.n_vertices, 3))
+    found = select_influences(problem, transforms, 3, penalty=penalty)
+    weights = found.dense(3)
+    moved = predictions(problem, transforms)
+    for v in range(problem.n_vertices):
+        off = (moved[v] - problem.targets[v]).T
+        np.testing.assert_allclose(found.errors[v], ((off @ weights[v]) ** 2).sum(), rtol=1e-6, atol=1e-9)
+
+        def value(w, off=off, cost=penalty[v]):
+            return float(((off @ w) ** 2).sum() + cost @ w)
+
+        starts = [np.full(3, 1 / 3), *np.eye(3)]
+        best = min(
+            minimize(
+                value,
+                start,
+                bounds=[(0, 1)] * 3,
+                constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+                options={"ftol": 1e-12, "maxiter": 300},
+            ).fun
+            for start in starts
+        )
+        assert value(weights[v]) <= best + 2e-3 * abs(best) + 1e-9
+
+
+def test_a_penalty_of_another_shape_is_refused():
+    problem, transforms = random_problem(12, 3)
+    with pytest.raises(OptionError, match="penalty: expected costs of shape"):
+        select_influences(problem, transforms, 3, penalty=np.zeros((12, 2)))

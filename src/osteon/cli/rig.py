@@ -19,6 +19,7 @@ from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, load_sequence
 from osteon.io.formats.engine_facts import engine_notes, file_plays, plays_json, plays_rows
 from osteon.io.models import note_lost
 from osteon.io.save.atomic import written_path
+from osteon.io.skeletons.section_tree import load_section_tree, save_section_tree
 from osteon.pipeline.options import RigOptions
 
 if TYPE_CHECKING:
@@ -35,6 +36,15 @@ class RigFiles:
         flags=("-o", "--output"),
         metavar="OUT",
         required=True,
+    )
+    tree: str | None = option(
+        None,
+        help="Fit this edited tree, a file of --save-tree: joints re-hung, merged, split, moved or renamed.",
+        flags=("--tree",),
+        metavar="FILE",
+    )
+    save_tree: str | None = option(
+        None, help="Write the tree as a text file that can be edited (.json).", flags=("--save-tree",), metavar="FILE"
     )
 
 
@@ -60,6 +70,8 @@ def rig(
     osteon rig walk/ -o walk.glb
     osteon rig capture.abc --bones 25 --symmetric -o body.usdc
     osteon rig horse.npz --form free -o horse.glb --json skeleton.json
+    osteon rig walk/ -o walk.glb --save-tree walk.json   edit walk.json, then
+    osteon rig walk/ -o walk.glb --tree walk.json --force
     """
     clock = WallTime.of_command()
     suffixes = frozenset(Path(path).suffix.lower() for path in files.outputs)
@@ -69,10 +81,12 @@ def rig(
             raise click.UsageError(f"-o {path}: a rig is written as a model; use one of {known}")
     refuse_unused(rig=False, bound=False, written=suffixes, corrected=False, stock=True, input="sequence")
     outputs = plan_outputs(
-        [*inputs, load.rest, load.faces],
+        [*inputs, load.rest, load.faces, files.tree],
         *(model_output("-o", path) for path in files.outputs),
+        file_output("--save-tree", files.save_tree, (".json",)),
         file_output("--json", json_file),
     )
+    tree = None if files.tree is None else load_section_tree(files.tree)
     start_compiling(RIG_KERNELS)  # while the file is read
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
@@ -80,11 +94,13 @@ def rig(
         with clock.stage("import"):
             from osteon.pipeline.skeleton import rig_sequence
         with clock.stage("fit"), naming_input(inputs, sequence.name):
-            found = rig_sequence(sequence, options=options, progress=progress)
+            found = rig_sequence(sequence, options=options, tree=tree, progress=progress)
         clock.split("fit", {name: found.fit.report.seconds[name] for name in ("measure", "fit")}, "other")
         with outputs.writing():
             with clock.stage("write"):
                 write_outputs(found.fit, files.outputs, save)
+                if files.save_tree is not None:
+                    save_section_tree(found.tree, files.save_tree)
             report = found.fit.report.with_output_bytes(written_path(Path(files.outputs[0])).stat().st_size)
             plays = file_plays(found.model, files.outputs, save, None)
             lost = [note for path in files.outputs for note in note_lost(found.model, path)]

@@ -74,8 +74,13 @@ class _Surface:
     edge: float  # approximate edge length
 
 
-def find_mirror_plane(points: Float64, normals: Float64, areas: Float64) -> MirrorPlane | None:
-    """The mirror plane of a shape (v,3) with normals (v,3) and areas (v,); None if it is not symmetric."""
+def find_mirror_plane(
+    points: Float64, normals: Float64, areas: Float64, *, near: float = NEAR, most: float = MOST
+) -> MirrorPlane | None:
+    """The mirror plane of a shape (v,3) with normals (v,3) and areas (v,); None if it is not symmetric.
+
+    Symmetric is a shape of whose mirrored surface the fraction `most` is within `near` of the surface, in diagonals.
+    """
     diagonal, total = bounding_diagonal(points), areas.sum()
     if not (diagonal > 0 and total > 0):
         return None
@@ -83,9 +88,9 @@ def find_mirror_plane(points: Float64, normals: Float64, areas: Float64) -> Mirr
     surface = _surface((points - center) / diagonal, normals, areas / diagonal**2)
     found = []
     for number, guess in enumerate(_guesses(surface)):
-        plane = _refined(surface, MirrorPlane(guess, 0.0))
+        plane = _refined(surface, MirrorPlane(guess, 0.0), most)
         spread = np.sqrt(surface.areas @ plane.distances(surface.points) ** 2 / surface.areas.sum())
-        if spread > FLAT and _distance(surface, plane) <= NEAR:
+        if spread > FLAT and _distance(surface, plane, most) <= near:
             # Planes across x come first, then those across z, then y.
             found.append(((0, 2, 1)[int(np.abs(plane.normal).argmax())], number, plane))
     if not found:
@@ -111,10 +116,10 @@ def _guesses(surface: _Surface) -> list[Float64]:
     return found
 
 
-def _refined(surface: _Surface, plane: MirrorPlane) -> MirrorPlane:
+def _refined(surface: _Surface, plane: MirrorPlane, most: float) -> MirrorPlane:
     for _ in range(ROUNDS):
         far, nearest = surface.tree.query(plane.mirrored(surface.points))
-        kept = far <= np.quantile(far, MOST)
+        kept = far <= np.quantile(far, most)
         before = plane.normal
         plane = _best_plane(surface.points[kept], surface.all_points[nearest[kept]], surface.areas[kept])
         if float(before @ plane.normal) > 1 - STEADY:
@@ -135,8 +140,8 @@ def _to_the_left(normal: Float64) -> Float64:
     return np.asarray(normal if normal[np.abs(normal).argmax()] > 0 else -normal)
 
 
-def _distance(surface: _Surface, plane: MirrorPlane) -> float:
-    """Distance within which nine tenths of the mirrored surface are; to tangent planes of near vertices."""
+def _distance(surface: _Surface, plane: MirrorPlane, most: float) -> float:
+    """Distance within which the fraction `most` of the mirrored surface is; to tangent planes of near vertices."""
     mirrored = plane.mirrored(surface.points)
     far, nearest = surface.tree.query(mirrored)
     near = (far <= 2 * surface.edge) & surface.normals[nearest].any(axis=1)
@@ -144,4 +149,4 @@ def _distance(surface: _Surface, plane: MirrorPlane) -> float:
     distance = np.where(near, np.abs(off), far)
     order: Int64 = np.argsort(distance, kind="stable")
     reached = np.cumsum(surface.areas[order])
-    return float(distance[order][np.searchsorted(reached, MOST * reached[-1])])
+    return float(distance[order][np.searchsorted(reached, most * reached[-1])])

@@ -20,6 +20,7 @@ from osteon.core.character import Skin
 from osteon.core.mesh import Mesh
 from osteon.core.normals import vertex_normals
 from osteon.core.topology import bounding_diagonal, triangle_areas
+from osteon.fit.anatomy import find_body
 from osteon.fit.mirror import MirrorPlane, find_mirror_plane
 
 if TYPE_CHECKING:
@@ -181,7 +182,8 @@ def _spelled(name: str) -> str:
     return "" if _NUMBERED.fullmatch(plain) else plain
 
 
-# Names of the joints of a skeleton, by where they are: `root`, `upper_2`, `front_limb_1_L`, `digit_3_R`.
+# Names of the joints of a skeleton that is no body (`anatomy.py`), by where they are: `root`, `upper_2`,
+# `front_limb_1_L`, `digit_3_R`.
 #
 # A chain is a run of joints without a branch. Chains on one side of the plane of symmetry whose parent is in the middle
 # are limbs, upper and lower ones or front and back ones, whichever distinguishes them; children of a limb are digits.
@@ -199,6 +201,9 @@ class _Chain:
 
 def name_joints(joints: Float64, ends: Float64, parents: Int64, sides: list[str], taken: str = "") -> tuple[str, ...]:
     """A name for each joint (b,3) with the end of its bone (b,3); sides are "_L", "_R" or "" for each."""
+    body = find_body(joints, ends, parents, sides)
+    if body is not None:
+        return tuple(f"{name}_joint" if name == taken else name for name in body.names)
     names = ["root"] * len(parents)
     chains = _chains(parents, sides)
     bases = _limb_words(joints, chains)

@@ -89,6 +89,7 @@ class CompareOptions:
 
 
 RigForm = Literal["articulated", "free"]
+NameStandard = Literal["plain", "mixamo", "vrm", "unreal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,11 @@ class RigOptions:
         metavar="VERTEX",
         minimum=0,
         shown_default="the middle of the body",
+    )
+    names: NameStandard = option(
+        "plain",
+        help="Names of joints: plain words by anatomy, or those of a humanoid standard, where the tree is a humanoid.",
+        flags=("--names",),
     )
     influences: int = option(4, help="Bones per vertex, 1 to 8.", flags=("--influences", "-k"), minimum=1, maximum=8)
     seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)

@@ -67,3 +67,21 @@ def test_one_line_and_nothing_written(run_here, tube, arguments, says):
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(run_here.folder.glob("x.*"))
+
+
+def test_an_edited_tree_is_fitted(run, tube):
+    assert run("rig", tube, "-o", "one.glb", "--save-tree", "tree.json").returncode == 0
+    stored = json.loads((run.folder / "tree.json").read_text())
+    names = list(stored["joints"])
+    stored["joints"] = {("paw" if name == names[-1] else name): joint for name, joint in stored["joints"].items()}
+    (run.folder / "tree.json").write_text(json.dumps(stored))
+    done = run("rig", tube, "-o", "two.glb", "--tree", "tree.json", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["skeleton"]["names"] == [*names[:-1], "paw"]
+
+    stored["joints"]["paw"]["parent"] = "nobody"
+    (run.folder / "tree.json").write_text(json.dumps(stored))
+    refused = run("rig", tube, "-o", "three.glb", "--tree", "tree.json")
+    assert refused.returncode == 2
+    assert "the joint 'nobody' is unknown" in refused.stderr
+    assert not (run.folder / "three.glb").exists()

@@ -1,6 +1,7 @@
 """The articulated fit: constant bone lengths, rotations only, translation at the root.
 
-    minimise over R, t, c, w:   sum_v sum_f || t^f + sum_b R_b^f y_vb - x_v^f ||^2 + f sum_j h_j || c_j - o_j ||^2,
+    minimise over R, t, u, c, w:   sum_v sum_f || t^f + sum_b R_b^f y_vb + sum_j s_vj u_j^f - x_v^f ||^2
+                                   + f sum_j h_j || c_j - o_j ||^2 + sum_j g_j sum_f || u_j^f ||^2,
     y_vb = w_vb p_v - s_vb c_b + sum_(k child of b) s_vk c_k
 
 | symbol | name |
@@ -8,6 +9,7 @@
 | R, t | rotations of the bones in the world (f,b,3,3); the rest pose's origin, moved as a child of the root (f,3) |
 | c | joints (b,3) in the rest pose; bone b rotates about c_b, which moves with its parent; the root's has no effect |
 | w, s | weights (v,b), and those of a bone with its descendants: s_vb = sum of w_vd over d in the subtree of b |
+| u, g | translations of sliding joints (f,j,3), zero for all others, and a small regularisation towards zero |
 | y | arms (v,3b): the part of a vertex that each bone rotates |
 | o, h | places (b,3) of the joints of free sections, and the strength of the regularisation towards them |
 
@@ -36,7 +38,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.core.arrays import Float64, Int64
+from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import kernel
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.fit.problem import FitProblem
@@ -53,6 +55,9 @@ ORDINARY_SLACK = 0.005
 FARTHEST, TIGHTER, REACHES = 0.02, 4, (0.5, 3.0)
 #: Least number of vertices in the regularisation of a joint, which may have none in its subtree.
 NOTHING = 1e-6
+#: Regularisation of joints that do not move: sliding ones, whose place their translation would make up for; and of
+#: these translations, of their own weight.
+FIXED, SLIDE_HOLD = 1e6, 1e-3
 #: Sweeps over the bones in a round.
 SWEEPS = 3
 #: Rounds on all vertices at the end.
@@ -84,6 +89,7 @@ class Articulation:
     joints: Float64  # (b,3) in the rest pose
     rotations: Float64  # (f,b,3,3) in the world
     shift: Float64  # (f,3) the rest pose's origin, moved as a child of the root
+    slides: Float64 | None = None  # (f,b,3) translations of sliding joints in the world, zero for others; None: no such
 
     def transforms(self) -> Float64:
         """(f,b,3,4) posed_from_rest of every bone."""
@@ -96,8 +102,22 @@ class Articulation:
             else:
                 arm = self.joints[b] - self.joints[parent]
                 places[:, b] = places[:, parent] + self.rotations[:, parent] @ arm
+                if self.slides is not None:
+                    places[:, b] += self.slides[:, b]
             out[:, b, :, 3] = places[:, b] - self.rotations[:, b] @ self.joints[b]
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class LocalWeights:
+    """Costs and regularisation that keep weights near those of the free sections."""
+
+    costs: Float64  # (v,b) of weights, by the distance from their bones along the surface
+    wanted: Float64  # (v,b) weights of the free sections
+    strength: float  # of the regularisation towards them
+
+    def subset(self, vertices: Int32) -> LocalWeights:
+        return LocalWeights(self.costs[vertices], self.wanted[vertices], self.strength)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,23 +130,24 @@ class ArticulatedFit:
     stopped_by: str
 
 
-@kernel("f8.2r f8.2r f8.3 i8 i8 i8 f8.3 f8.3")
+@kernel("f8.2r f8.2r f8.3 i8 i8 i8 i8 f8.3 f8.3")
 def _rotate_in_turn(
     yy: Float64,
     yx: Float64,
     stacked: Float64,
+    n_bones: int,
     start: int,
     stop: int,
     sweeps: int,
     three: Float64,
     four: Float64,
 ) -> None:
-    """Rotations of frames start … stop, bone after bone, then the shift; stacked (f,3b+1,3) holds R_b' and t'.
+    """Rotations of frames start … stop, bone after bone, then translations; stacked (f,3b+s+1,3) holds R_b', u_j', t'.
 
-    yy (3b+1,3b+1) and yx (3b+1,3f) are products of the arms, with a last column of ones; three, four: scratch.
+    yy and yx (3b+s+1,3f) are products of the arms, of the s columns of sliding joints and of a last column of ones;
+    three, four: scratch.
     """
-    n_bones = (stacked.shape[1] - 1) // 3
-    n_rows = 3 * n_bones + 1
+    n_rows = stacked.shape[1]
     C, R = three[0], three[1]
     N, V = four[0], four[1]
     for f in range(start, stop):
@@ -148,21 +169,27 @@ def _rotate_in_turn(
                 for i in range(3):
                     for j in range(3):
                         stacked[f, 3 * b + i, j] = R[j, i]
-            last = n_rows - 1
-            for j in range(3):
-                left = yx[last, 3 * f + j]
-                for k in range(last):
-                    left -= yy[last, k] * stacked[f, k, j]
-                stacked[f, last, j] = left / yy[last, last]
+            for row in range(3 * n_bones, n_rows):
+                for j in range(3):
+                    left = yx[row, 3 * f + j]
+                    for k in range(n_rows):
+                        left -= yy[row, k] * stacked[f, k, j]
+                    stacked[f, row, j] += left / yy[row, row]
 
 
 class _Descent:
     """Constants of the descent for one problem and one tree."""
 
-    def __init__(self, problem: FitProblem, tree: JointTree, options: ArticulatedOptions) -> None:
+    def __init__(
+        self, problem: FitProblem, tree: JointTree, options: ArticulatedOptions, local: LocalWeights | None = None
+    ) -> None:
+        self.local = local
         self.problem, self.parents, self.places, self.options = problem, tree.parents, tree.places, options
         parents = tree.parents
         self.hold = HOLD * np.clip((ORDINARY_SLACK / np.maximum(tree.slack, 1e-12)) ** 2, 1, PRECISE)
+        self.sliding = np.flatnonzero(tree.sliding)
+        self.hold[self.sliding] = FIXED
+        self.hold[tree.slack <= 0] = FIXED  # placed by the user, or moved inside the body
         self.threads = available_threads(options.threads)
         n_bones = len(parents)
         self.subtree = np.eye(n_bones)  # (b,b) 1 where the first is the second or its descendant
@@ -174,7 +201,7 @@ class _Descent:
         self.farthest = FARTHEST * reach * float(np.linalg.norm(np.ptp(problem.points[:, :3], axis=0)))
 
     def arms(self, weights: Float64, joints: Float64) -> Float64:
-        """(v,3b+1) y, and a column of ones."""
+        """(v,3b+s+1) y, the weights of the branches of sliding joints, and a column of ones."""
         n_vertices, n_bones = weights.shape
         carried_weights = weights @ self.subtree
         arms = weights[:, :, None] * self.problem.points[:, None, :3]
@@ -183,40 +210,51 @@ class _Descent:
             carried[b, b] -= joints[b]
             carried[b, self.parents[b]] += joints[b]
         arms += (carried_weights @ carried.reshape(n_bones, -1)).reshape(arms.shape)
-        return np.concatenate([arms.reshape(n_vertices, -1), np.ones((n_vertices, 1))], axis=1)
+        slides = carried_weights[:, self.sliding]
+        return np.concatenate([arms.reshape(n_vertices, -1), slides, np.ones((n_vertices, 1))], axis=1)
 
-    def solve_rotations(
-        self, weights: Float64, joints: Float64, rotations: Float64, shift: Float64
-    ) -> tuple[Float64, Float64]:
-        """New rotations and shifts for these weights and joints."""
-        arms = self.arms(weights, joints)
+    def solve_rotations(self, weights: Float64, state: Articulation) -> Articulation:
+        """New rotations and translations for these weights and joints."""
+        arms = self.arms(weights, state.joints)
         yy, yx = arms.T @ arms, arms.T @ self.targets
-        n_frames, n_bones = rotations.shape[:2]
-        stacked = np.empty((n_frames, 3 * n_bones + 1, 3))
-        stacked[:, :-1] = rotations.swapaxes(2, 3).reshape(n_frames, -1, 3)
-        stacked[:, -1] = shift
+        n_frames, n_bones = state.rotations.shape[:2]
+        n_rows = len(yy)
+        held = np.arange(3 * n_bones, n_rows - 1)
+        yy[held, held] *= 1 + SLIDE_HOLD
+        stacked = np.zeros((n_frames, n_rows, 3))
+        stacked[:, : 3 * n_bones] = state.rotations.swapaxes(2, 3).reshape(n_frames, -1, 3)
+        if state.slides is not None:
+            stacked[:, held] = state.slides[:, self.sliding]
+        stacked[:, -1] = state.shift
 
         def work(start: int, stop: int) -> None:
-            _rotate_in_turn(yy, yx, stacked, start, stop, SWEEPS, np.empty((2, 3, 3)), np.empty((2, 4, 4)))
+            _rotate_in_turn(yy, yx, stacked, n_bones, start, stop, SWEEPS, np.empty((2, 3, 3)), np.empty((2, 4, 4)))
 
         for_blocks(work, n_frames, 8, self.threads)
-        found = stacked[:, :-1].reshape(n_frames, n_bones, 3, 3).swapaxes(2, 3)
-        return np.ascontiguousarray(found), stacked[:, -1].copy()
+        found = stacked[:, : 3 * n_bones].reshape(n_frames, n_bones, 3, 3).swapaxes(2, 3)
+        slides = None
+        if len(self.sliding):
+            slides = np.zeros((n_frames, n_bones, 3))
+            slides[:, self.sliding] = stacked[:, held]
+        return replace(state, rotations=np.ascontiguousarray(found), shift=stacked[:, -1].copy(), slides=slides)
 
-    def solve_joints(self, weights: Float64, rotations: Float64, shift: Float64) -> Float64:
-        """Joints (b,3) for these weights and rotations; that of the root is fixed."""
+    def solve_joints(self, weights: Float64, state: Articulation) -> Float64:
+        """Joints (b,3) for these weights, rotations and translations; those of the root and of sliders are fixed."""
+        rotations, shift = state.rotations, state.shift
         n_frames, n_bones = rotations.shape[:2]
         points, parents = self.problem.points[:, :3], self.parents
         carried_weights = (weights @ self.subtree)[:, 1:]
         apart = rotations[:, parents[1:]] - rotations[:, 1:]  # (f,j,3,3)
-        # sum_v s_vj (x_v - t - sum_b w_vb R_b p_v), for all frames
+        # sum_v s_vj (x_v - t - sum_k s_vk u_k - sum_b w_vb R_b p_v), for all frames
         weighed = (weights[:, :, None] * points[:, None]).reshape(len(points), -1)
         blended = (carried_weights.T @ weighed).reshape(-1, n_bones, 3)
+        over_vertices = carried_weights.T @ carried_weights
         left = (carried_weights.T @ self.targets).reshape(-1, n_frames, 3)
         left -= carried_weights.sum(axis=0)[:, None, None] * shift
+        if state.slides is not None:
+            left -= np.einsum("jk,fki->jfi", over_vertices, state.slides[:, 1:], optimize=True)
         left -= np.einsum("fbki,jbi->jfk", rotations, blended, optimize=True)
         right = np.einsum("fjki,jfk->ji", apart, left, optimize=True)
-        over_vertices = carried_weights.T @ carried_weights
         flat = np.ascontiguousarray(apart.transpose(1, 3, 0, 2)).reshape(3 * (n_bones - 1), -1)
         normal = flat @ flat.T * np.repeat(np.repeat(over_vertices, 3, axis=0), 3, axis=1)
         lighter = np.minimum(
@@ -244,21 +282,26 @@ class _Descent:
             self.options.influences,
             earlier=earlier,
             thorough=thorough,
+            strength=0.0 if self.local is None else self.local.strength,
+            wanted=None if self.local is None else self.local.wanted,
+            penalty=None if self.local is None else self.local.costs,
             threads=self.threads,
         )
 
     def round(self, state: Articulation, influences: Influences) -> Articulation:
-        """Rotations, then joints, for these weights."""
+        """Rotations and translations, then joints, for these weights."""
         weights = influences.dense(len(self.parents))
-        rotations, shift = self.solve_rotations(weights, state.joints, state.rotations, state.shift)
-        joints = self.solve_joints(weights, rotations, shift) if len(self.parents) > 1 else state.joints
-        return Articulation(self.parents, joints, rotations, shift)
+        found = self.solve_rotations(weights, state)
+        return replace(found, joints=self.solve_joints(weights, found)) if len(self.parents) > 1 else found
 
 
 def _step_ahead(now: Articulation, last: Articulation, beta: float) -> Articulation:
     rotations = rotations_of(now.rotations + beta * (now.rotations - last.rotations))
     joints, shift = (a + beta * (a - b) for a, b in ((now.joints, last.joints), (now.shift, last.shift)))
-    return Articulation(now.parents, joints, rotations, shift)
+    slides = now.slides
+    if now.slides is not None and last.slides is not None:
+        slides = now.slides + beta * (now.slides - last.slides)
+    return Articulation(now.parents, joints, rotations, shift, slides)
 
 
 def fit_articulated(
@@ -267,17 +310,18 @@ def fit_articulated(
     start: Articulation,
     influences: Influences,
     *,
+    local: LocalWeights | None = None,
     options: ArticulatedOptions | None = None,
     on_round: Callable[[float, float], None] = lambda fraction, error_percent: None,
 ) -> ArticulatedFit:
     """Rotations, joints and weights from a first guess; `on_round` receives the progress and E %."""
     options = options or ArticulatedOptions()
-    descent = _Descent(problem, tree, options)
+    descent = _Descent(problem, tree, options, local)
     chosen = problem.sampled_vertices(options.sample, options.seed)
     if chosen is None:
         fit = _descend(descent, start, influences, options.rounds, on_round)
     else:
-        coarse = _Descent(problem.subset(chosen), tree, options)
+        coarse = _Descent(problem.subset(chosen), tree, options, None if local is None else local.subset(chosen))
         some = Influences(influences.bones[chosen], influences.weights[chosen], influences.errors[chosen])
         fit = _descend(coarse, start, some, options.rounds, on_round)
         fit = replace(fit, influences=descent.solve_weights(fit.articulation, influences))
@@ -295,13 +339,13 @@ def fit_articulated_poses(
 ) -> Articulation:
     """A finished skeleton in other poses: its rotations and shift, from initial transforms (f,b,3,4)."""
     none = np.zeros(len(parents))
-    tree = JointTree(np.arange(len(parents)), parents, joints, joints, none, none)
+    tree = JointTree(np.arange(len(parents)), parents, joints, joints, none, none, none > 0)
     descent = _Descent(problem, tree, ArticulatedOptions(threads=threads))
     weights = influences.dense(len(parents))
-    rotations, shift = np.ascontiguousarray(start[..., :3]), start[:, 0, :, 3].copy()
+    state = Articulation(parents, joints, np.ascontiguousarray(start[..., :3]), start[:, 0, :, 3].copy())
     for _ in range(REFIT_ROUNDS):
-        rotations, shift = descent.solve_rotations(weights, joints, rotations, shift)
-    return Articulation(parents, joints, rotations, shift)
+        state = descent.solve_rotations(weights, state)
+    return state
 
 
 def _descend(

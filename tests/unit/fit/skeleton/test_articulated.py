@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from osteon.core.sequence import MeshSequence
@@ -10,6 +12,7 @@ from osteon.fit.problem import FitProblem, InputTransforms, pose_problem
 from osteon.fit.skeleton.articulated import (
     ArticulatedOptions,
     Articulation,
+    LocalWeights,
     _Descent,
     fit_articulated,
     fit_articulated_poses,
@@ -48,8 +51,9 @@ def sparse(weights: np.ndarray) -> Influences:
     return Influences(bones, weights, np.zeros(len(weights)))
 
 
-def tree_of(joints: np.ndarray) -> JointTree:
-    return JointTree(np.arange(4), PARENTS, joints, joints, np.full(4, 30.0), np.full(4, 0.005))
+def tree_of(joints: np.ndarray, sliding: tuple[bool, ...] = (False,) * 4) -> JointTree:
+    slack = np.full(4, 0.005)
+    return JointTree(np.arange(4), PARENTS, joints, joints, np.full(4, 30.0), slack, np.array(sliding))
 
 
 def test_arms_times_turns_are_forward_kinematics() -> None:
@@ -103,3 +107,34 @@ def test_threads_change_nothing() -> None:
     ]
     assert np.array_equal(found[0].articulation.rotations, found[1].articulation.rotations)
     assert found[0].history == found[1].history
+
+
+def test_a_joint_that_slides_translates_and_no_other() -> None:
+    problem, truth, weights = known()
+    rng = np.random.default_rng(8)
+    slides = np.zeros((FRAMES, 4, 3))
+    slides[:, 2] = 0.1 * rng.normal(size=(FRAMES, 3))
+    moved = replace(truth, slides=slides)
+    targets = np.einsum("vb,fbvi->vfi", weights, apply(moved.transforms(), problem.points[None, None, :, :3]))
+    flat = targets.reshape(len(targets), -1).astype(np.float32)
+    sliding = replace(problem, targets=flat, energy=(flat.astype(np.float64) ** 2).sum(axis=1))
+    options = ArticulatedOptions(threads=1)
+    start = replace(truth, slides=None)
+    stiff = fit_articulated(sliding, tree_of(truth.joints), start, sparse(weights), options=options)
+    tree = tree_of(truth.joints, (False, False, True, False))
+    fit = fit_articulated(sliding, tree, start, sparse(weights), options=options)
+    assert fit.history[-1] < 0.2 < stiff.history[-1]
+    found = fit.articulation
+    assert found.slides is not None
+    assert not found.slides[:, [0, 1, 3]].any()
+    np.testing.assert_allclose(found.slides[:, 2], slides[:, 2], atol=0.02)
+
+
+def test_weights_stay_near_their_bones() -> None:
+    problem, truth, weights = known()
+    costs = np.zeros_like(weights)
+    costs[:, 3] = np.where(problem.points[:, 0] < 0, 1e3, 0.0)
+    local = LocalWeights(costs, weights, 0.0)
+    tree, options = tree_of(truth.joints), ArticulatedOptions(rounds=3, threads=1)
+    fit = fit_articulated(problem, tree, truth, sparse(weights), local=local, options=options)
+    assert fit.influences.dense(4)[problem.points[:, 0] < 0, 3].max() == 0

@@ -38,3 +38,15 @@ def test_a_bone_that_never_turns_has_a_frame_too() -> None:
     placed = orient_joints(JOINTS[:1], PARENTS[:1], identity(4, 1)[..., :3], points, np.ones((200, 1)))
     assert np.isfinite(placed.world_from_joint).all()
     assert np.linalg.det(placed.world_from_joint[0, :, :3]) == pytest.approx(1)
+
+
+def test_an_end_is_never_in_the_region_of_another_bone() -> None:
+    """The far vertices are a ring; another bone's vertices fill it."""
+    ring = np.array([[np.cos(a), np.sin(a), 1.0] for a in np.linspace(0, 2 * np.pi, 12, endpoint=False)])
+    points = np.concatenate([np.zeros((1, 3)), ring, [[0.0, 0, 1], [0.1, 0, 1]]])
+    own = np.r_[np.ones(13), 0, 0]
+    joints = np.array([[0.0, 0, -2], [0, 0, -1]])
+    turns = identity(4, 2)[..., :3]
+    placed = orient_joints(joints, np.array([-1, 0]), turns, points, np.stack([1 - own, own], axis=1))
+    nearest = np.linalg.norm(points - placed.ends[1], axis=1).argmin()
+    assert own[nearest] == 1
