@@ -9,6 +9,7 @@ bones that vertices use.
 - `lod_bones`, too: fewer blends compared with keeping the largest weights.
 - `lod_play`: preparing matrices with a quarter of the bones; motion of vertices as the level changes.
 - `lod_fade`: how far vertices move because of the level, while the controller runs.
+- `lod_held`: the figures that a level prints, and its pictures, against the file of that level.
 - `lod_files`: every level of every file in Khronos' validator and in three.js.
 - `lod_page`: preparing matrices in the page.
 - `lod_mesh`: fewer triangles compared with fast-simplification with transferred weights, on the horse.

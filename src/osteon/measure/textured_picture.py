@@ -4,7 +4,7 @@ A camera looks at the body from far away. Every sample takes the colour of its t
 colours), lit by a key light and the sky with the model's own normals; a pixel is the mean of SAMPLES x SAMPLES samples
 in linear light. The mipmap follows from the larger side of a pixel in the texture, as graphics cards choose it.
 
-    colour = texture(uv) tint (AMBIENT + (1 - AMBIENT) max(0, n . key))
+    colour = texture(uv) tint (SKY (1 + n_y) / 2 + GROUND (1 - n_y) / 2 + SUN max(0, n . key))
 
 Normal maps, metal, transparency and emission are omitted: they follow the same texture coordinates and normals.
 
@@ -33,9 +33,10 @@ from osteon.measure.texture import Textures
 SAMPLES = 2
 #: Grey of the background, sRGB.
 BACKGROUND = 0.5
-#: Direction to the key light, to the right, upwards and towards the camera; part of the light that comes from all sides.
-KEY_LIGHT = (-0.5, 0.72, 0.55)
-AMBIENT = 0.35
+#: Direction to the key light, to the right, upwards and towards the camera; what it gives a surface that faces it, and
+#: what the sky and the ground give: as three.js has them with a sun of 2.5 and a sky of 1.
+KEY_LIGHT = (-0.5, 0.8, 0.6)
+SUN, SKY, GROUND = 0.8, 0.32, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,9 @@ def _shade(
             length = np.sqrt(nx * nx + ny * ny + nz * nz)
             facing = (nx * key[0] + ny * key[1] + nz * key[2]) / length if length > 0 else 0.0
             facing = -facing if nz < 0 else facing
-            light = AMBIENT + (1.0 - AMBIENT) * max(0.0, facing)
+            upward = ny / length if length > 0 else 0.0
+            upward = -upward if nz < 0 else upward
+            light = 0.5 * (SKY + GROUND) + 0.5 * (SKY - GROUND) * upward + SUN * max(0.0, facing)
             m, level, between = texture[t], 0, 0.0
             u = a * uvs[t, 0, 0] + b * uvs[t, 1, 0] + c * uvs[t, 2, 0]
             v = a * uvs[t, 0, 1] + b * uvs[t, 1, 1] + c * uvs[t, 2, 1]

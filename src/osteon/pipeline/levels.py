@@ -14,7 +14,8 @@ bones, blends and triangles are added until the baked level keeps the tolerance 
 pictures are those of the model at its size (`level_pictures`). The figures of a level are measured on the file, written
 and read back. No level has more of anything than the one before it.
 
-Meshes are simplified in steps of a third without being fitted, which is quick; chosen ones are fitted.
+Meshes are simplified in steps of a third without being fitted, which is quick; chosen ones are fitted if their error is
+a noticeable part of the tolerance.
 
 Notes. Soldier, 11,376 triangles, one thread: a level that is fitted takes 3 to 6 s, one that is not 0.3 s. Levels that
 were chosen by the errors of the orders of single clips missed their tolerance when they were baked: 2.3 to 2.9 times on
@@ -55,8 +56,12 @@ MEASURED = 12
 MESH_PART = 0.5
 #: Part of the difference between pictures that a mesh alone may make.
 MESH_LOOK = 0.85 * MOST
+#: A mesh is fitted to the model if its error is more than this part of the tolerance.
+WORTH_FITTING = 0.15
 #: Bones and blends are searched among pairs whose errors fall by this factor, of which there are so many.
 SKIN_STEP, SKIN_STEPS = 0.8, 24
+#: Frames in which the rest pose of a level is fitted while levels are searched.
+SEARCHED_FRAMES = 32
 DEFAULT_OPTIONS = LodOptions()
 
 
@@ -165,11 +170,11 @@ class MeshLadder:
     def triangles(self, number: int) -> int:
         return self.offered[number - 1].n_triangles if number else len(self.model.faces)
 
-    def fitted(self, number: int) -> FittedMesh:
-        """A mesh of the ladder, fitted when it is first needed."""
+    def fitted(self, number: int, tolerance: float = 0.0) -> FittedMesh:
+        """A mesh of the ladder, fitted when it is first needed, if that makes a difference within a tolerance."""
         if number not in self._fitted:
             mesh = self.offered[number - 1]
-            if self.source is not None:
+            if self.source is not None and self.rms(number) > WORTH_FITTING * tolerance:
                 mesh = self.source.level(mesh.n_triangles, fit=True, measured=SimplifyOptions().measured)
             blends = fit_blends(read_skin_motion(mesh.model), mesh.model.skin)
             coarse = CoarseMesh(with_slots(mesh.model.character, blends.skin), blends)
@@ -236,7 +241,7 @@ class LevelChoice:
     def _skin_for(self, mesh: int, tolerance: float, before: Level, pixels: float) -> tuple[int, int] | None:
         """The cheapest bones and blends with which the baked level holds; None if none do."""
         most = (before.bones, before.blends)
-        blends = self.meshes.fitted(mesh).coarse.blends.n_blends if mesh else most[1]
+        blends = self.meshes.fitted(mesh, tolerance).coarse.blends.n_blends if mesh else most[1]
         most = (most[0], min(most[1], blends))
         if not self.moving:
             return most if self._holds(most, mesh, tolerance, pixels) else None
@@ -257,8 +262,8 @@ class LevelChoice:
         return self.model.n_frames > 1
 
     def baked(self, bones: int, blends: int, mesh: int) -> SkinnedModel:
-        """A level as a model of its own; mesh numbers are those of the ladder."""
-        return self.levels.baked_on(self._coarse(mesh), bones, blends)
+        """A level as a model of its own, its rest pose fitted in fewer frames; mesh numbers are those of the ladder."""
+        return self.levels.baked_on(self._coarse(mesh), bones, blends, SEARCHED_FRAMES)
 
     def _coarse(self, mesh: int) -> CoarseMesh | None:
         return self.meshes.fitted(mesh).coarse if mesh else None
