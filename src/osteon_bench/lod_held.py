@@ -4,8 +4,8 @@ Both are measured on the file of the level alone, written and read back, in all 
 
 - Distances: from the vertices of the level to the surface of the model and back, in FRAMES frames of every clip; the
   root mean square of the worst clip, and the largest, over the printed figures.
-- Pictures: three.js draws the file of the model and that of the level, textured and lit, from VIEWS sides in other frames
-  than those in which `osteon lod` looks, at the size that the table prints. FLIP is that of its authors
+- Pictures: three.js draws the file of the model and that of the level, textured and lit, from VIEWS sides in other
+  frames than those in which `osteon lod` looks, at the size that the table prints. FLIP is that of its authors
   (`flip-evaluator`); the 95th percentile over all pixels that either picture covers, of the worst clip.
 """
 

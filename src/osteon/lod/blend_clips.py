@@ -2,9 +2,9 @@
 
     U_b = [R S | x - R S g],   R = slerp(R^A, R^B, u),   S = (1 - u) S^A + u S^B,   x = (1 - u) U^A g + u U^B g
 
-A and B are the poses of the two clips at their levels, with U = [R S | t]; g is the pivot of bone b at rest. So the pose
-is that of the first clip at u = 0 and that of the second at u = 1, whatever bones either of them computes, and there is
-no step at either end. Bones that follow another one take part with the place where they follow.
+A and B are the poses of the two clips at their levels, with U = [R S | t]; g is the pivot of bone b at rest. So the
+pose is that of the first clip at u = 0 and that of the second at u = 1, whatever bones either of them computes, and
+there is no step at either end. Bones that follow another one take part with the place where they follow.
 
 | symbol | name |
 | --- | --- |
@@ -13,7 +13,7 @@ no step at either end. Bones that follow another one take part with the place wh
 | g | pivots |
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.4: "the interpolation of two separate
-animations and then interpolating the results", of which "only a proportion of the bones for each animation" is computed.
+animations and then interpolating the results", for "only a proportion of the bones for each animation".
 Differs from the paper: results are blended in the space of the body, not relative to parents, since the two clips have
 different hierarchies. A joint between two bones then moves along a straight line.
 
@@ -56,8 +56,8 @@ def blend_poses(first: FloatArray, second: FloatArray, pivots: Float64, part: fl
         return (a, b)[int(part)]
     rotations = [nearest_rotation(pose[..., :3]) for pose in (a, b)]
     stretches = [np.swapaxes(r, -1, -2) @ pose[..., :3] for r, pose in zip(rotations, (a, b), strict=True)]
-    turns = [quaternions_from_matrices(r).reshape(-1, 4) for r in rotations]
-    turned = matrices_from_quaternions(slerp(*turns, np.full(len(turns[0]), part))).reshape(rotations[0].shape)
+    before, after = (quaternions_from_matrices(r).reshape(-1, 4) for r in rotations)
+    turned = matrices_from_quaternions(slerp(before, after, np.full(len(before), part))).reshape(rotations[0].shape)
     linear = turned @ ((1 - part) * stretches[0] + part * stretches[1])
     between = (1 - part) * a + part * b
     places = np.einsum("mbij,bj->mbi", between[..., :3], pivots) + between[..., 3]

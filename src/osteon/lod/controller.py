@@ -12,9 +12,9 @@ Fewer bones save no more time than bones take. So there are two tolerances, one 
 and the part of the picture's time that bones take weighs how much each grows: above the budget the costlier of both
 grows by the full power, the other one in proportion to its time. Below the budget both shrink by the full power.
 
-**No pops.** A level moves along its curve, where one step of bones or blends follows another (section 4.1.2), at most so
-far in a frame that no vertex moves by more than `way` of the body's size because of it; a frame that takes longer than
-1/60 s moves no farther. Small bones fade in a frame or two, a leg takes half a second.
+**No pops.** A level moves along its curve, where one step of bones or blends follows another (section 4.1.2), at most
+so far in a frame that no vertex moves by more than `way` of the body's size because of it; a frame that takes longer
+than 1/60 s moves no farther. Small bones fade in a frame or two, a leg takes half a second.
 
 The functions use no clock, no random numbers and no screen: the same calls return the same levels.
 

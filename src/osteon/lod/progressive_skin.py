@@ -169,7 +169,8 @@ class LevelCurve:
         """The inverse of `arrays`; refuses what does not fit. Files of before have no reach: steps are then slow."""
         unknown = np.full(len(arrays["levels"]), UNKNOWN_REACH)
         reach = arrays.get("reach", unknown)
-        return cls(*(arrays[name] for name in ("levels", "bones", "blends", "rms")), reach)
+        levels, bones, blends, rms = (arrays[name] for name in ("levels", "bones", "blends", "rms"))
+        return cls(levels, bones, blends, rms, reach)
 
 
 @dataclass(frozen=True, slots=True)

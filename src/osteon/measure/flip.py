@@ -115,7 +115,7 @@ def _hunt_lab(linear: Float32) -> Float32:
 
 def _hyab(difference: Float32) -> Float32:
     """Distance of lightness plus that of chroma."""
-    return np.abs(difference[0]) + np.hypot(difference[1], difference[2])
+    return np.asarray(np.abs(difference[0]) + np.hypot(difference[1], difference[2]))
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +123,8 @@ def _largest() -> float:
     """The largest distance of two colours, between green and blue, raised to QC."""
     both = np.array([[[0.0, 0.0]], [[1.0, 0.0]], [[0.0, 1.0]]], np.float32)
     lab = _hunt_lab(both)
-    return float(_hyab(lab[:, :, :1] - lab[:, :, 1:])[0, 0]) ** QC
+    distance = float(_hyab(lab[:, :, :1] - lab[:, :, 1:])[0, 0])
+    return float(distance**QC)
 
 
 def _redistributed(distance: Float32) -> Float32:
@@ -162,7 +163,7 @@ def _feature_filters() -> tuple[Float32, Float32, Float32]:
 def _balanced(values: Float64) -> Float32:
     positive = np.where(values > 0, values, 0.0)
     negative = np.where(values < 0, values, 0.0)
-    return (positive / positive.sum() - negative / negative.sum()).astype(np.float32)
+    return np.asarray(positive / positive.sum() - negative / negative.sum(), np.float32)
 
 
 def _blurred(channel: Float32, sides: tuple[Float32, ...], sizes: tuple[float, ...]) -> Float32:
@@ -177,7 +178,7 @@ def _length(light: Float32, across: Float32, along: Float32) -> Float32:
 
 
 def _filtered(channel: Float32, rows: Float32, columns: Float32) -> Float32:
-    """A channel (h,w) correlated with `rows` along x and with `columns` along y; beyond the border it stays constant."""
+    """A channel (h,w) correlated with `rows` along x and `columns` along y; it stays constant beyond the border."""
     radius = len(rows) // 2
     padded = np.pad(channel, radius, mode="edge")
     across = np.zeros((padded.shape[0], channel.shape[1]), np.float32)

@@ -21,7 +21,7 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32, Int64
 from osteon.core.kernels import compiled_by, part
-from osteon.core.mesh import Asset
+from osteon.core.mesh import Asset, Image
 from osteon.core.model import SkinnedModel
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_vertices
@@ -55,7 +55,7 @@ class Paint:
         of_triangle = np.zeros(count, np.int32) if asset.triangle_material is None else asset.triangle_material
         uvs, texture = np.zeros((count, 3, 2), np.float32), np.full(count, -1, np.int32)
         tints = np.full((count, 3, 3), 0.8, np.float32)
-        images = []
+        images: list[Image] = []
         for number, material in enumerate(asset.materials):
             here = np.flatnonzero(of_triangle == number)
             tints[here] = np.asarray(material.base_color[:3], np.float32)
@@ -151,7 +151,8 @@ def draw_textured(surface: PosedSurface, camera: FarCamera) -> tuple[Float32, Bo
     )
     shape = (camera.height, SAMPLES, camera.width, SAMPLES)
     picture = srgb_from_linear(colors.reshape(*shape, 3).mean(axis=(1, 3)))
-    return picture, (hit >= 0).reshape(shape).any(axis=(1, 3))
+    covered: Bool = np.any((hit >= 0).reshape(shape), axis=(1, 3))
+    return picture, covered
 
 
 def _pixels_in_texture(corners: Float64, uvs: Float32) -> Float32:
@@ -177,7 +178,8 @@ def _texel(texels: Float32, start: int, width: int, height: int, u: float, v: fl
     a, b = left % width, (left + 1) % width
     above, below = start + (top % height) * width, start + ((top + 1) % height) * width
     upper = (1.0 - p) * texels[above + a, c] + p * texels[above + b, c]
-    return (1.0 - q) * upper + q * ((1.0 - p) * texels[below + a, c] + p * texels[below + b, c])
+    found: float = (1.0 - q) * upper + q * ((1.0 - p) * texels[below + a, c] + p * texels[below + b, c])
+    return found
 
 
 @compiled_by({"_nrt": False}, "i4.2r f4.3r f4.3r f4.3r i4.1r f4.3r f4.3r f4.2r i8.3r f4.1r f4.3")

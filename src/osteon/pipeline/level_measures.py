@@ -13,8 +13,8 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
 from osteon.io import load_model, save_model
 from osteon.io.save.atomic import scratch_folder
-from osteon.lod.mesh.simplify import LevelError, measure_level
 from osteon.lod.level_player import LevelPlayer, local_keys, plan_level
+from osteon.lod.mesh.simplify import LevelError, measure_level
 from osteon.lod.model_levels import Level, ModelLevels, model_at_level
 from osteon.lod.progressive_skin import LevelPoint
 from osteon.measure.shading import stock_shown

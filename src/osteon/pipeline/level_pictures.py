@@ -1,4 +1,5 @@
-"""Whether a level looks like its model at a size on the screen: FLIP of textured pictures, from all sides, in all clips.
+"""Whether a level looks like its model at a size on the screen: FLIP of textured pictures, from all sides, in all
+clips.
 
     p95(size) = max over clips of the 95th percentile of FLIP, over all pixels that either picture covers
 

@@ -111,9 +111,7 @@ def fit_levels(
     reached = all(fit.mesh.reached for fit in fits)
     notes = _notes(levels, tuple(fit.mesh for fit in fits), reached, moving)
     offered = tuple(MeshOffer.of(each) for each in meshes.offered)
-    return LevelsFit(
-        levels, errors, tuple(fit.mesh for fit in fits), offered, reached, notes, watch.seconds, options
-    )
+    return LevelsFit(levels, errors, tuple(fit.mesh for fit in fits), offered, reached, notes, watch.seconds, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,9 +321,7 @@ def _measured(
     return replace(levels, levels=tuple(found))
 
 
-def _with_errors(
-    levels: ModelLevels, level: Level, shown: SkinnedModel, mesh: MeshError | None, threads: int
-) -> Level:
+def _with_errors(levels: ModelLevels, level: Level, shown: SkinnedModel, mesh: MeshError | None, threads: int) -> Level:
     """The level with the distances of its file from the model."""
     size, model = levels.model.diagonal or 1.0, stock_shown(levels.model)
     found = measure_shown(model, stock_shown(levels.mesh_model(level.mesh)), shown, mesh, threads=threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def test_ends_are_the_clips_and_steps_are_even(model, bones):
     np.testing.assert_array_equal(blend.prepare(frames, [3.25], 0.0), first.prepare(frames))
     np.testing.assert_array_equal(blend.prepare(frames, [3.25], 1.0), second.prepare([3.25]))
     whole = np.linalg.norm(posed[-1] - posed[0], axis=1).max()
-    steps = [np.linalg.norm(b - a, axis=1).max() for a, b in zip(posed, posed[1:], strict=False)]
+    steps = [np.linalg.norm(b - a, axis=1).max() for a, b in pairwise(posed)]
     assert max(steps) <= 0.2 * whole + 1e-6
 
 

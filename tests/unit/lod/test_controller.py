@@ -86,7 +86,7 @@ def test_no_vertex_moves_farther_than_it_may():
 
 
 def test_what_takes_the_time_is_what_gets_coarser():
-    """A picture of which bones take a hundredth keeps its bones, and its meshes get coarser; and the other way round."""
+    """A picture of which bones take a hundredth keeps its bones, and its meshes get coarser; and vice versa."""
     for spent, bones_first in ((0.0004, False), (0.039, True)):
         state = ControllerState()
         for _ in range(30):

@@ -100,14 +100,14 @@ def attribute_quadrics(points: Float64, corners: Corners, asset: Asset, texture:
 
 
 def attribute_costs(rows: Float64, points: Float64) -> Float64:
-    """(w,) the attribute errors of wedges, as rows of `attribute_quadrics`, at points (w,3): 0 if they have one value."""
+    """(w,) the attribute errors of wedges (rows of `attribute_quadrics`) at points (w,3): 0 if they have one value."""
     if not rows.shape[1]:
         return np.zeros(len(rows))
     place = np.concatenate([points, np.ones((len(points), 1))], axis=1)
     i, j = np.triu_indices(4)
     squares = (rows[:, :10] * np.where(i == j, 1, 2) * place[:, i] * place[:, j]).sum(axis=1)
     means = np.einsum("wmi,wi->wm", rows[:, 11:].reshape(len(rows), -1, 4), place)
-    return np.maximum(squares - (means**2).sum(axis=1) / np.maximum(rows[:, 10], NOTHING), 0.0)
+    return np.asarray(np.maximum(squares - (means**2).sum(axis=1) / np.maximum(rows[:, 10], NOTHING), 0.0))
 
 
 def _attributes(corners: Corners, asset: Asset, texture: float, areas: Float64) -> Float64 | None:

@@ -3,8 +3,8 @@
     reach of a step = max over frames and vertices of || x(after) - x(before) || / size of the body
 
 A step adds one bone (or bones that only together lower the error) or one blend. The controller spreads it over as many
-frames as its reach needs (`controller.py`). Where several bones fade together, a fading bone may follow another one, and
-the way of a vertex is a curve: it is measured in QUARTERS parts, and the largest part counts as often as there are.
+frames as its reach needs (`controller.py`). Where several bones fade together, a fading bone may follow another one,
+and the way of a vertex is a curve: it is measured in QUARTERS parts, and the largest part counts as often as there are.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.2: "the rate of change of each character's
 LoD is limited". Differs from the paper: the limit is a distance, so a small bone fades in a frame and a leg in half a
@@ -93,4 +93,4 @@ def _largest_way(
                     way += u * then[f, b, i, 3] - w * posed[f, b, i, 3]
                 squared += way * way
             most = max(most, squared)
-    return np.sqrt(most)
+    return float(np.sqrt(most))

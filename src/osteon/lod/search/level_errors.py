@@ -14,7 +14,8 @@ Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, figure 7.
     cost(n,k) = 1/2 (n - 1) / (N - 1) + 1/2 (ops(k) - ops(1)) / (ops(K) - ops(1))
 
 From one bone and one blend to all of both, each step adds bones, or one blend, whichever lowers the error most per unit
-of cost. Bones and blends each contribute half of the full cost. Every bone on the way is a knot, so one fades at a time.
+of cost. Bones and blends each contribute half of the full cost. Every bone on the way is a knot, so one fades at a
+time.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4 ("a value representing the % of maximum
 computation") and table 2.
@@ -61,7 +62,9 @@ def fit_curve(errors: Float64, samples: int, reach_of: Callable[[list[tuple[int,
     costs = _costs(n_bones, n_blends)
     here, knots = (1, 0), [(1, 0)]
     if (n_bones, n_blends) == (1, 1):
-        return LevelCurve(np.array([0.0, 1.0]), np.ones(2), np.ones(2), np.sqrt(errors[[1, 1], 0] / samples), np.zeros(2))
+        return LevelCurve(
+            np.array([0.0, 1.0]), np.ones(2), np.ones(2), np.sqrt(errors[[1, 1], 0] / samples), np.zeros(2)
+        )
     while here != (n_bones, n_blends - 1):
         before, here = here, _next_knot(errors, costs, here)
         knots += [(n, here[1]) for n in range(before[0] + 1, here[0])] + [here]

@@ -9,9 +9,9 @@ each of its texture coordinates. Differences between engines are in `io/engines.
 
 Coarse meshes of levels of detail share the joints (MSFT_lod). Each has a node that no scene shows, after all others.
 The model's node lists them in its extension, and in `extras.MSFT_screencoverage` from which part of the screen's height
-on each is used. Players without the extension show the model. Morph targets of coarse meshes have channels as the model's
-own: a player that shows the node of a level plays its corrections. Cesium fails on a channel of a node that it does not
-show, so a file for it has none, and Osteon moves these targets as it moves the model's own.
+on each is used. Players without the extension show the model. Morph targets of coarse meshes have channels like those
+of the model: a player that shows the node of a level plays its corrections. Cesium fails on a channel of a node that it
+does not show, so a file for it has none, and Osteon moves these targets as it moves the model's own.
 
 What stock glTF cannot represent is in `asset.extras.osteon`; accessors are referred to by index:
 

@@ -182,7 +182,11 @@ export class Character {
     return null;
   }
 
-  /** Shows it at a level. @param {import("./levels/level_curve.js").LevelPoint|null} point @param {Moment} moment */
+  /**
+   * Shows it at a level.
+   * @param {import("./levels/level_curve.js").LevelPoint|null} point @param {Moment} moment
+   * @param {import("./levels/character_levels.js").Leaving|null} leaving  the clip before, while it fades
+   */
   showLevel(point, moment, leaving = null) {}
 
   /** Sets the amounts of all morph targets; null plays those of the clip. @param {ArrayLike<number>|null} values */

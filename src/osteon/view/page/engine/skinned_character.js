@@ -107,7 +107,7 @@ export class SkinnedCharacter extends Character {
     }
   }
 
-  /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point */
+  /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point @param {import("./levels/character_levels.js").Leaving|null} leaving */
   showLevel(point, moment, leaving = null) {
     this.level = point && this.levels ? this.levels.within(point) : null;
     this.leaving = leaving;

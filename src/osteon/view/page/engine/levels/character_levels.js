@@ -56,13 +56,13 @@ export class CharacterLevels {
    * (b,12) the pose at a level on the way from one clip to another (section 4.4): both prepare their own bones.
    * @param {import("../pose.js").Moment} moment @param {Leaving} leaving
    */
-  blended(bones, moment, { moment: before, part }) {
-    const [first, second] = [before, moment].map((each) => {
+  blended(bones, moment, leaving) {
+    const [first, second] = [leaving.moment, moment].map((each) => {
       const clip = this.clipOf(each.first);
       return this.player.matricesOf(clip, each, this.orders[clip].fadeOf(bones));
     });
     const places = this.pack.arrays.joint_points ?? this.pack.arrays.bone_points;
-    return blendPoses(first, second, places.map((value, i) => value - this.center[i % 3]), part);
+    return blendPoses(first, second, places.map((value, i) => value - this.center[i % 3]), leaving.part);
   }
 
   /** Writes palette entries of all bones in the order of a clip, in which the shader reads them. */
@@ -94,7 +94,7 @@ export class CharacterLevels {
   /**
    * The bones at a level, for posing in script.
    * @param {LevelPoint} point @param {import("../pack.js").Pack} pack  of the own mesh or of a coarser one
-   * @returns {import("../pose.js").BonePose}
+   * @param {Leaving|null} leaving @returns {import("../pose.js").BonePose}
    */
   bonesAt(point, moment, pack, leaving = null) {
     const { bones, blends } = this.within(point);
