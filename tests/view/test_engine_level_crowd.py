@@ -166,7 +166,7 @@ def test_the_controller_is_that_of_python(engine):
 
 
 def test_a_budget_sets_the_levels(engine):
-    """Pictures that take too long because of bones lower the levels, and quick ones raise them again; never by leaps."""
+    """Pictures that take too long because of bones lower the levels, and quick ones raise them; never by leaps."""
     run = """((time, pictures) => {
       const { levels } = engine.group, seen = [];
       for (let i = 0; i < pictures; i++) {

@@ -14,8 +14,9 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.pose import blend_dense, pose_frames
 from osteon.lod.blend_clips import blend_poses
 from osteon.lod.bone_order import pose_at_count
+from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.level_player import rest_pivots
-from osteon.lod.model_levels import ModelLevels
+from osteon.lod.model_levels import Level, ModelLevels, with_slots
 from osteon.view.pack.model_pack import pack_model
 from osteon_bench.level_characters import joint_driven_model
 from osteon_bench.subjects import JointedOptions, make_jointed
@@ -84,8 +85,10 @@ def test_positions_at_levels(engine, name):
 def test_a_clip_fades_into_another(engine):
     """Each with its own bones at a level, as Python blends them (section 4.4)."""
     options = JointedOptions(joints=6, influences=4)
-    levels = made_levels(two_clips(make_jointed(1, options), make_jointed(1, replace(options, swing=1.2))))
-    model = levels.model
+    model = two_clips(make_jointed(1, options), make_jointed(1, replace(options, swing=1.2)))
+    skin = fit_progressive(model).skin
+    model = SkinnedModel(with_slots(model.character, skin.blends.skin), model.animation)
+    levels = ModelLevels(model, skin, (Level(skin.n_ordered, skin.blends.n_blends, 0, len(model.faces)),))
     assert engine.load(pack_model(model, levels=levels))
     first, second = 1, model.clips[1].start + 2
     for bones, part in ((1.5, 0.25), (most(levels)[0], 0.5), (2, 1.0)):

@@ -31,7 +31,7 @@ VIEWS = 8
 #: Pixels around the body: more than the radius of FLIP's filters.
 MARGIN = 12
 #: The smallest and the largest size that is drawn, in pixels; larger bodies are compared at the largest.
-SMALLEST, LARGEST = 8.0, 640.0
+SMALLEST, LARGEST = 8.0, 1024.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class LevelPictures:
         return float(np.percentile(values, 95)) if len(values) else 0.0
 
     def largest_size(self, level: SkinnedModel, pixels: float) -> float:
-        """The largest size up to `pixels` at which a level looks like the model, to a fifth; 0 if there is none."""
-        if self.alike(level, pixels):
-            return pixels
+        """The largest drawn size up to `pixels` at which a level looks like the model, to a fifth; 0 if none does."""
         high = min(pixels, LARGEST)
+        if self.alike(level, high):
+            return high
         low = 0.5 * high
         while low >= SMALLEST and not self.alike(level, low):
             high, low = low, 0.5 * low
