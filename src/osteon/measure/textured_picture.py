@@ -135,14 +135,14 @@ class PosedSurface:
         return PosedSurface(points, model.faces, normals, corners, paint)
 
 
-def draw_textured(surface: PosedSurface, camera: FarCamera) -> tuple[Float32, Bool]:
+def draw_textured(surface: PosedSurface, camera: FarCamera, background: float = BACKGROUND) -> tuple[Float32, Bool]:
     """A picture (h,w,3), sRGB in 0 … 1 on grey, and the pixels that the body covers."""
     flat = camera.samples(surface.points)
     hit, weights = scan_triangles(flat, surface.faces, (SAMPLES * camera.height, SAMPLES * camera.width))
     normals = (surface.normals @ camera.axes.T.astype(np.float32))[surface.normal_corners]
     key = np.asarray(KEY_LIGHT, np.float32) / np.float32(np.linalg.norm(KEY_LIGHT))
     colors = np.empty((*hit.shape, 3), np.float32)
-    colors[:] = float(((BACKGROUND + 0.055) / 1.055) ** 2.4)
+    colors[:] = float(((background + 0.055) / 1.055) ** 2.4)
     paint = surface.paint
     sizes = _pixels_in_texture(flat[surface.faces][..., :2], paint.uvs)
     _shade(
