@@ -1,7 +1,7 @@
 """Rows about pops: how far vertices move because the level changes, while the controller runs at its real rate.
 
 A character stands in a scene at 60 frames per second. Its distance jumps between near and far at random, so the
-controller always wants another level. In every frame the character is posed at the same moment of the clip at its level
+goal of the controller keeps changing. In every frame the character is posed at the same moment of the clip at its level
 of this frame and of the one before; the distance between the two is what the level moves, beyond the character's own
 motion. Poses are those of the run time (`level_player`), with fewer blends where the level has fewer.
 """

@@ -166,7 +166,7 @@ class LevelCurve:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The inverse of `arrays`; refuses what does not fit. Files of before have no reach: steps are then slow."""
+        """The inverse of `arrays`; refuses what does not fit. Older files have no reach: steps are then slow."""
         unknown = np.full(len(arrays["levels"]), UNKNOWN_REACH)
         reach = arrays.get("reach", unknown)
         levels, bones, blends, rms = (arrays[name] for name in ("levels", "bones", "blends", "rms"))

@@ -41,7 +41,7 @@ SUN, SKY, GROUND = 0.8, 0.32, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """What covers the triangles of a model, in all poses."""
+    """Textures and colours of the triangles of a model, in all poses."""
 
     uvs: Float32  # (t,3,2) of the texture that a triangle has
     texture: Int32  # (t,) its number, -1: none

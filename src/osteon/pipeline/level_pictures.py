@@ -31,7 +31,7 @@ VIEWS = 8
 #: Pixels around the body: more than the radius of FLIP's filters.
 MARGIN = 12
 #: The smallest and the largest size that is drawn, in pixels; larger bodies are compared at the largest.
-SMALLEST, LARGEST = 8.0, 1024.0
+SMALLEST, LARGEST = 2.0, 1024.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class LevelPictures:
         return float(np.percentile(values, 95)) if len(values) else 0.0
 
     def largest_size(self, level: SkinnedModel, pixels: float) -> float:
-        """The largest drawn size up to `pixels` at which a level looks like the model, to a fifth; 0 if none does."""
+        """The largest size up to `pixels` at which a level looks like the model, to a fifth; at least a pixel."""
         high = min(pixels, LARGEST)
         if self.alike(level, high):
             return high
@@ -84,7 +84,7 @@ class LevelPictures:
         while low >= SMALLEST and not self.alike(level, low):
             high, low = low, 0.5 * low
         if low < SMALLEST:
-            return 0.0
+            return 1.0
         while high > 1.2 * low:
             middle = float(np.sqrt(low * high))
             low, high = (middle, high) if self.alike(level, middle) else (low, middle)
