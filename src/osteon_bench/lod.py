@@ -8,6 +8,8 @@ bones that vertices use.
   posed vertices; time compared with a compiled search that poses.
 - `lod_bones`, too: fewer blends compared with keeping the largest weights.
 - `lod_play`: preparing matrices with a quarter of the bones; motion of vertices as the level changes.
+- `lod_fade`: how far vertices move because of the level, while the controller runs.
+- `lod_held`: the figures that a level prints, and its pictures, against the file of that level.
 - `lod_files`: every level of every file in Khronos' validator and in three.js.
 - `lod_page`: preparing matrices in the page.
 - `lod_mesh`: fewer triangles compared with fast-simplification with transferred weights, on the horse.
@@ -45,6 +47,7 @@ def bounded(case: LevelCase, label: str, metric: str, value: float, bound: float
 def bench_lod(run: BenchRun) -> list[Row]:
     """All rows."""
     from osteon_bench.lod_bones import blend_rows, bone_rows, set_rows, time_rows
+    from osteon_bench.lod_fade import fade_rows
     from osteon_bench.lod_files import file_rows
     from osteon_bench.lod_mesh import mesh_rows
     from osteon_bench.lod_page import page_rows
@@ -54,7 +57,7 @@ def bench_lod(run: BenchRun) -> list[Row]:
     rows: list[Row] = []
     for case in cases:
         run.report(f"{case.name}: bones and blends")
-        rows += bone_rows(case) + blend_rows(case) + pop_rows(case)
+        rows += bone_rows(case) + blend_rows(case) + pop_rows(case) + fade_rows(case)
     rows += set_rows(run, cases)
     largest = max(cases, key=lambda case: case.model.n_vertices)
     rows += time_rows(run, largest) + page_rows(run, largest) + mesh_rows(run, cases)

@@ -14,18 +14,18 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from osteon.core.animation import Animation
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import LinearBlend
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, save_model
 from osteon_bench.level_characters import level_characters
+from osteon_bench.lod_held import held_rows, is_textured, look_rows
 from osteon_bench.players.deviation import TOLERANCE, Play, Reference, match_corners, worst_deviation
 from osteon_bench.players.tools import why_no_browser, why_no_validator
 from osteon_bench.rows import Row, at_most
@@ -33,6 +33,7 @@ from osteon_bench.run import BenchRun
 
 if TYPE_CHECKING:
     from osteon.lod.model_levels import ModelLevels
+    from osteon.pipeline.levels import LevelsFit
     from osteon_bench.players.browser import WebPlayer
 
 
@@ -59,6 +60,7 @@ def file_rows(run: BenchRun) -> list[Row]:
     from osteon.pipeline.levels import fit_levels
 
     rows: list[Row] = []
+    textured: dict[str, LevelsFit] = {}
     with tempfile.TemporaryDirectory(prefix="osteon-bench-") as name:
         files: dict[str, list[LevelFile]] = {}
         for case, model in level_characters(run):
@@ -67,10 +69,13 @@ def file_rows(run: BenchRun) -> list[Row]:
             folder.mkdir()
             found = fit_levels(model)
             files[case] = list(level_files(found.levels, folder))
+            rows += held_rows(case, found)
+            if is_textured(model):
+                textured[case] = found
             rows.append(
                 at_most(f"{case}, levels", "levels that do not come back from a file", _lost(found.levels, folder), 0)
             )
-        return rows + _validator_rows(run, files) + _three_rows(run, files)
+        return rows + _validator_rows(run, files) + _three_rows(run, files) + look_rows(run, textured)
 
 
 def level_files(levels: ModelLevels, folder: Path) -> Iterator[LevelFile]:
@@ -84,7 +89,7 @@ def level_files(levels: ModelLevels, folder: Path) -> Iterator[LevelFile]:
         assert again is not None
         yield LevelFile(MODEL, form, path, _stock(again.model))
         for number, node in enumerate(_coarse_nodes(path), 1):
-            shown = _at_rest(_stock(again.mesh_model(number)))
+            shown = _stock(again.mesh_model(number))
             yield LevelFile(COARSE, form, show_node(path, node, path.with_stem(f"{path.stem}-coarse-{number}")), shown)
         for number, level in enumerate(levels.levels):
             alone = folder / f"alone-{number}-{form.replace(' ', '-')}.glb"
@@ -96,12 +101,6 @@ def _stock(model: SkinnedModel) -> SkinnedModel:
     """The model as a stock player shows it: with its fallback, if any."""
     fallback = model.character.fallback
     return model if fallback is None else model.with_character(deformer=LinearBlend(fallback), fallback=None)
-
-
-def _at_rest(model: SkinnedModel) -> SkinnedModel:
-    """The model without displacements: no channel of a file animates those of coarse meshes."""
-    animation = Animation(model.track, model.clips)
-    return SkinnedModel(replace(model.character, displacements=()), animation)
 
 
 def _root(path: Path) -> dict[str, Any]:

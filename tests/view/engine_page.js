@@ -47,13 +47,13 @@ window.page = {
     const moment = { first: frame, second: frame, between: 0 };
     return encode(engine.character.positionsOf("result", moment, null, engine.rank));
   },
-  /** Tolerance, mean time and levels after each of some pictures. */
-  controlled(times, sizes, curve, budget, rate) {
+  /** Tolerances, mean time and levels after each of some pictures. */
+  controlled(times, bones, sizes, curve, budget, rate) {
     let state = firstState();
     return times.map((time, i) => {
       const seen = sizes[i].map((pixelsPerUnit) => ({ curve, pixelsPerUnit }));
-      state = controlLevels(state, time, seen, { ...CONTROLLER, budget, rate });
-      return [state.tolerance, state.times.reduce((a, b) => a + b) / state.times.length, ...state.levels];
+      state = controlLevels(state, time, seen, { ...CONTROLLER, budget, rate }, bones[i]);
+      return [state.tolerance, state.meshTolerance, state.times.reduce((a, b) => a + b) / state.times.length, ...state.levels];
     });
   },
   normals(frame, rank) {

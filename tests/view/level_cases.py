@@ -15,7 +15,7 @@ from osteon.io.metadata.baked import baked_model
 from osteon.lod.bone_order import BoneOrder
 from osteon.lod.level_player import LevelPlayer, local_keys, plan_level
 from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, model_at_level, with_slots
-from osteon.lod.progressive_skin import BindPose, BlendOrder, LevelCurve, LevelPoint, ProgressiveSkin
+from osteon.lod.progressive_skin import BlendOrder, LevelCurve, LevelPoint, ProgressiveSkin
 
 from ..leveled import cut_mesh
 
@@ -42,9 +42,8 @@ def made_skin(model: SkinnedModel, seed: int = 0) -> ProgressiveSkin:
     orders = tuple(_order(model, clip.name, rng) for clip in model.clips)
     n, k = model.n_bones, model.skin.n_influences
     knots = np.linspace(0, 1, 5)
-    curve = LevelCurve(knots, 1 + (n - 2) * knots, 1 + (k - 1) * knots**2, (1 - knots) ** 2)
-    bind = BindPose(np.tile(np.eye(3, 4, dtype=np.float32), (n, 1, 1)), np.zeros((len(orders), n), bool))
-    return ProgressiveSkin(orders, (curve,) * len(orders), orders[0], _blends(model.skin, rng), bind)
+    curve = LevelCurve(knots, 1 + (n - 2) * knots, 1 + (k - 1) * knots**2, (1 - knots) ** 2, 0.2 * knots)
+    return ProgressiveSkin(orders, (curve,) * len(orders), orders[0], _blends(model.skin, rng))
 
 
 def _blends(skin: Skin, rng: np.random.Generator) -> BlendOrder:

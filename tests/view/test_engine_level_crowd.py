@@ -150,26 +150,28 @@ def test_the_controller_is_that_of_python(engine):
     rng = np.random.default_rng(3)
     knots = np.array([0, 0.2, 0.4, 0.8, 1.0])
     rms = np.array([0.5, 0.25, 0.0625, 0.03125, 0])  # exact in single precision
-    curve = LevelCurve(knots.astype(np.float32), 1 + 4 * knots, 1 + knots, rms)
+    reach = np.array([0, 0.01, 0.002, 0, 0.1])
+    curve = LevelCurve(knots.astype(np.float32), 1 + 4 * knots, 1 + knots, rms, reach)
     options = ControllerOptions(budget=0.02, rate=2.0)
     times = rng.uniform(0.005, 0.06, 40).tolist()
+    bones = (np.array(times) * rng.uniform(0, 1, 40)).tolist()
     sizes = rng.uniform(0, 40, (40, 6)).tolist()
     state, wanted = ControllerState(), []
-    for time, pixels in zip(times, sizes, strict=True):
-        state = control_levels(state, time, [SeenCharacter(curve, p) for p in pixels], options)
-        wanted.append([state.tolerance, state.mean_time, *state.levels])
-    found = engine.run(
-        "page.controlled(...given)", times, sizes, {"levels": curve.levels.tolist(), "rms": rms.tolist()}, 0.02, 2.0
-    )
+    for time, spent, pixels in zip(times, bones, sizes, strict=True):
+        state = control_levels(state, time, [SeenCharacter(curve, p) for p in pixels], options, bone_time=spent)
+        wanted.append([state.tolerance, state.mesh_tolerance, state.mean_time, *state.levels])
+    given = {"levels": curve.levels.tolist(), "rms": rms.tolist(), "reach": reach.tolist()}
+    found = engine.run("page.controlled(...given)", times, bones, sizes, given, 0.02, 2.0)
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_a_budget_sets_the_levels(engine):
-    """Pictures that take too long lower the levels, and quick ones raise them again; never by leaps."""
+    """Pictures that take too long because of bones lower the levels, and quick ones raise them; never by leaps."""
     run = """((time, pictures) => {
       const { levels } = engine.group, seen = [];
       for (let i = 0; i < pictures; i++) {
         engine.frameTime = time;
+        levels.prepareMs = 900 * time;
         engine.draw();
         seen.push([...levels.state.levels]);
       }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -10,12 +11,17 @@ import numpy as np
 import pytest
 
 from osteon.core.model import SkinnedModel
-from osteon.deform.pose import pose_frames
-from osteon.lod.model_levels import ModelLevels
+from osteon.deform.pose import blend_dense, pose_frames
+from osteon.lod.blend_clips import blend_poses
+from osteon.lod.bone_order import pose_at_count
+from osteon.lod.fit_progressive import fit_progressive
+from osteon.lod.level_player import rest_pivots
+from osteon.lod.model_levels import Level, ModelLevels, with_slots
 from osteon.view.pack.model_pack import pack_model
 from osteon_bench.level_characters import joint_driven_model
 from osteon_bench.subjects import JointedOptions, make_jointed
 
+from ..lod_rigs import two_clips
 from ..posable import posable_model
 from .engine_cases import models
 from .engine_page import EnginePage, decode, engine_page
@@ -74,6 +80,35 @@ def test_positions_at_levels(engine, name):
         assert apart(shows(engine, bones, blends, frame), expected, model) <= CLOSE, (bones, blends, frame)
         scripted = decode(engine.run("page.levelPositions(given[0])", frame)).reshape(-1, 3)
         assert apart(scripted, expected, model) <= CLOSE, (bones, blends, frame)
+
+
+def test_a_clip_fades_into_another(engine):
+    """Each with its own bones at a level, as Python blends them (section 4.4)."""
+    options = JointedOptions(joints=6, influences=4)
+    model = two_clips(make_jointed(1, options), make_jointed(1, replace(options, swing=1.2)))
+    skin = fit_progressive(model).skin
+    model = SkinnedModel(with_slots(model.character, skin.blends.skin), model.animation)
+    levels = ModelLevels(model, skin, (Level(skin.n_ordered, skin.blends.n_blends, 0, len(model.faces)),))
+    assert engine.load(pack_model(model, levels=levels))
+    first, second = 1, model.clips[1].start + 2
+    for bones, part in ((1.5, 0.25), (most(levels)[0], 0.5), (2, 1.0)):
+        poses = [at_bones(levels, frame, bones) for frame in (first, second)]
+        blended = blend_poses(*poses, rest_pivots(model), part)
+        expected = blend_dense(model.rest, model.skin.dense(model.n_bones), blended)[0]
+        shows(engine, bones, most(levels)[1], second)
+        leaving = {"moment": {"first": first, "second": first, "between": 0}, "part": part}
+        engine.run("(engine.character.leaving = given[0])", leaving)
+        found = [engine.positions(second), decode(engine.run("page.levelPositions(given[0])", second)).reshape(-1, 3)]
+        for points in found:
+            assert apart(points, expected, model) <= CLOSE, (bones, part)
+        engine.run("(engine.character.leaving = null)")
+
+
+def at_bones(levels, frame, bones):
+    """(1,b,3,4) the bones of a frame at a level."""
+    model = levels.model
+    number = next(i for i, clip in enumerate(model.clips) if clip.start <= frame < clip.stop)
+    return pose_at_count(levels.skin.orders[number], model.animation.transforms[frame : frame + 1], bones)
 
 
 @pytest.mark.parametrize("name", ["rigid", "flexible", "full", "screws"])

@@ -68,7 +68,11 @@ LOD_KERNELS = (
     "osteon.deform.pose",
     "osteon.fit.skin.procrustes",
     "osteon.lod.level_player",
+    "osteon.lod.search.fade_reach",
     "osteon.lod.search.pair_moments",
+    "osteon.measure.flip",
+    "osteon.measure.scan_conversion",
+    "osteon.measure.textured_picture",
     *LEVEL_KERNELS,
 )
 #: Edits of the rest pose, carried to coarse meshes.

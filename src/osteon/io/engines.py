@@ -57,6 +57,7 @@ class Engine:
     vertices: int | None = None  # per mesh, at most
     formats: tuple[str, ...] = GLTF
     hidden_nodes: bool = True  # nodes that no scene lists stay hidden, and with them coarse meshes (MSFT_lod)
+    hidden_channels: bool = True  # whether such nodes may have channels, which corrections of coarse meshes need
 
     @property
     def bone_type(self) -> BoneType:
@@ -144,6 +145,7 @@ _ROWS = (
         joints="matrices, composed as the file has them",
         normals="the linear part",
         normal_targets=True,
+        hidden_channels=False,
     ),
     Engine(
         "godot",
@@ -262,6 +264,7 @@ class FileFacts:
     keys_between: bool = False
     meshopt: bool = False
     coarse_meshes: bool = False
+    coarse_channels: bool = False  # corrections of coarse meshes are animated
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +300,7 @@ def _lacks(engine: Engine, facts: FileFacts) -> tuple[str, ...]:
         "keys between frames": facts.keys_between and not engine.keys_between,
         "meshopt compression": facts.meshopt and not engine.meshopt,
         "coarse meshes, which it shows at once": facts.coarse_meshes and not engine.hidden_nodes,
+        "corrections of coarse meshes": facts.coarse_channels and not engine.hidden_channels,
     }
     return tuple(words for words, lacking in found.items() if lacking)
 

@@ -8,8 +8,7 @@ The result is a set of frozen types, used by files, page and report. Their bone 
     ├── orders, one per clip BoneOrder: the order of bones, and the parent of each       bone_order.py
     ├── all_clips            BoneOrder: one that serves all clips, for blends between clips
     ├── blends               BlendOrder: the skin with its slots sorted
-    ├── curves, one per clip LevelCurve: the level 0 … 1 as bones and blends
-    └── bind_pose            BindPose: defaults that most clips share
+    └── curves, one per clip LevelCurve: the level 0 … 1 as bones and blends
 
 A bone that is not active follows its parent of the clip's BoneOrder by a constant offset, given in the rest pose:
 

@@ -55,13 +55,16 @@ FRAMES = 128
 STILL = "still"
 
 
-def bake_level(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin | None = None) -> SkinnedModel:
+def bake_level(
+    model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin | None = None, *, frames: int = FRAMES
+) -> SkinnedModel:
     """Bake a model to at most `bones` active bones of an order that serves all its clips.
 
-    `skin` has the weights of the level, if they differ from the model's. Edits become part of the rest pose.
+    `skin` has the weights of the level, if they differ from the model's; its rest pose is fitted in so many frames.
+    Edits become part of it.
     """
     model = edited_model(model)
-    level = _Level.of(model, order, bones, skin or model.skin)
+    level = _Level.of(model, order, bones, skin or model.skin, frames)
     if level.is_whole:
         return level.built(identity(model.n_bones), model.rest.astype(np.float64))
     tried = [level.fitted(pose) for pose in level.bind_poses()]
@@ -80,7 +83,7 @@ class _Level:
     frames: Int64  # in which the rest pose is fitted
 
     @staticmethod
-    def of(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin) -> _Level:
+    def of(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin, fitted: int) -> _Level:
         count = int(order.active_counts[bones])
         leaders, offsets = order.leaders(count)
         if count == order.n_ordered:  # duplicate joints are their own leaders too: all joints are kept
@@ -88,7 +91,7 @@ class _Level:
         fallback = model.character.fallback
         used = np.unique(np.concatenate([_used(skin), *([] if fallback is None else [_used(fallback)])]))
         active = np.unique(leaders[used][leaders[used] >= 0]).astype(np.int64)
-        frames = np.unique(np.linspace(0, model.n_frames - 1, FRAMES).round().astype(np.int64))
+        frames = np.unique(np.linspace(0, model.n_frames - 1, fitted).round().astype(np.int64))
         return _Level(model, type(model.deformer).from_skin(skin), active, leaders, offsets, frames)
 
     @property

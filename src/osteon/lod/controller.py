@@ -6,8 +6,15 @@ root mean square error, projected at its distance, is no more than that:
     rms(level) * pixels_per_unit <= tolerance,     pixels_per_unit = height of the screen / (2 tan(fov / 2) distance)
 
 so near or large characters get more bones. The mean time of the last five frames controls the tolerance: above the
-budget the tolerance grows, clearly below it shrinks, by a power of the ratio of both. Levels change by no more than
-`rate` per second, so every bone fades (section 4.1.2), and converge to whole numbers of bones.
+budget the tolerance grows, clearly below it shrinks, by a power of the ratio of both.
+
+Fewer bones save no more time than bones take. So there are two tolerances, one for bones and blends and one for meshes,
+and the part of the picture's time that bones take weighs how much each grows: above the budget the costlier of both
+grows by the full power, the other one in proportion to its time. Below the budget both shrink by the full power.
+
+**No pops.** A level moves along its curve, where one step of bones or blends follows another (section 4.1.2), at most
+so far in a frame that no vertex moves by more than `way` of the body's size because of it; a frame that takes longer
+than 1/60 s moves no farther. Small bones fade in a frame or two, a leg takes half a second.
 
 The functions use no clock, no random numbers and no screen: the same calls return the same levels.
 
@@ -35,13 +42,14 @@ class ControllerOptions:
 
     budget: float = 1 / 60  # seconds per frame
     rate: float = 1.0  # largest change of a level per second; the whole range is 1
+    way: float = 0.004  # largest way of a vertex in a frame of 1/60 s because of its level, of the body's size
     least_pixels: float = 0.25  # smallest tolerance
     most_pixels: float = 64.0  # largest tolerance
     slack: float = 0.1  # fraction of the budget below which the tolerance stays unchanged
     reaction: float = 0.5  # exponent of time over budget by which the tolerance changes in FRAMES frames
 
     def __post_init__(self) -> None:
-        for name in ("budget", "rate", "least_pixels", "most_pixels", "reaction"):
+        for name in ("budget", "rate", "way", "least_pixels", "most_pixels", "reaction"):
             if not (isfinite(getattr(self, name)) and getattr(self, name) > 0):
                 raise OptionError(f"{name}: expected more than 0, got {getattr(self, name)}")
         if self.most_pixels < self.least_pixels or not 0 <= self.slack < 1:
@@ -72,6 +80,13 @@ class ControllerState:
     levels: tuple[float, ...] = ()  # one per character, 0 … 1
     tolerance: float = 1.0  # accepted error on the screen, in pixels
     times: tuple[float, ...] = field(default=())  # seconds of the last frames, at most FRAMES
+    bone_times: tuple[float, ...] = field(default=())  # of these, seconds that bones took
+    mesh_tolerance: float = 1.0  # accepted error of meshes on the screen, in pixels
+
+    @property
+    def bone_part(self) -> float:
+        """The part 0 … 1 of the last frames that bones took."""
+        return min(1.0, sum(self.bone_times) / sum(self.times)) if sum(self.times) > 0 else 1.0
 
     @property
     def mean_time(self) -> float:
@@ -91,25 +106,38 @@ def control_levels(
     frame_time: float,
     seen: Sequence[SeenCharacter],
     options: ControllerOptions = DEFAULT_CONTROLLER,
+    *,
+    bone_time: float | None = None,
 ) -> ControllerState:
-    """The state after a frame of `frame_time` seconds, for all characters of the scene."""
-    if not (isfinite(frame_time) and frame_time >= 0):
-        raise OptionError(f"frame_time: expected seconds, got {frame_time}")
-    times = (*state.times, frame_time)[-FRAMES:]
-    tolerance = _next_tolerance(replace(state, times=times), options)
+    """The state after a frame of `frame_time` seconds, of which bones took `bone_time`, for all characters of a scene.
+
+    Without a bone time, bones are assumed to take the whole frame.
+    """
+    spent = frame_time if bone_time is None else bone_time
+    for name, value in (("frame_time", frame_time), ("bone_time", spent)):
+        if not (isfinite(value) and value >= 0):
+            raise OptionError(f"{name}: expected seconds, got {value}")
+    times, bone_times = (*state.times, frame_time)[-FRAMES:], (*state.bone_times, spent)[-FRAMES:]
+    timed = replace(state, times=times, bone_times=bone_times)
+    tolerance, mesh_tolerance = _next_tolerances(timed, options)
     most = options.rate * frame_time
+    way = options.way * min(1.0, 60 * frame_time)
     levels = []
     for number, character in enumerate(seen):
         goal = character.level_for(tolerance)
         now = state.levels[number] if number < len(state.levels) else goal  # a new character starts at its goal
-        levels.append(min(max(goal, now - most), now + most))
-    return ControllerState(tuple(levels), tolerance, times)
+        near = min(max(goal, now - most), now + most)
+        levels.append(near if character.pixels_per_unit <= 0 else character.curve.moved(now, near, way))
+    return ControllerState(tuple(levels), tolerance, times, bone_times, mesh_tolerance)
 
 
-def _next_tolerance(state: ControllerState, options: ControllerOptions) -> float:
-    """Increase the tolerance above the time budget, decrease it clearly below."""
+def _next_tolerances(state: ControllerState, options: ControllerOptions) -> tuple[float, float]:
+    """Increase the tolerances of bones and of meshes above the time budget, decrease them clearly below."""
     over = state.mean_time / options.budget
     stays = over <= 0 or 1 - options.slack <= over <= 1
-    change = 0.0 if stays else options.reaction / FRAMES * log(over)
-    tolerance = state.tolerance * exp(max(-1.0, min(1.0, change)))
-    return min(max(tolerance, options.least_pixels), options.most_pixels)
+    change = 0.0 if stays else max(-1.0, min(1.0, options.reaction / FRAMES * log(over)))
+    part, found = state.bone_part, []
+    for tolerance, cost in ((state.tolerance, part), (state.mesh_tolerance, 1 - part)):
+        weight = cost / max(part, 1 - part) if change > 0 else 1.0
+        found.append(min(max(tolerance * exp(weight * change), options.least_pixels), options.most_pixels))
+    return found[0], found[1]

@@ -39,7 +39,7 @@ from osteon.io.formats.engine_facts import writes_coarse
 from osteon.io.formats.options import DEFAULT_SAVE_OPTIONS
 from osteon.io.load.source import PathLike, quote
 from osteon.io.metadata.baked import baked_model
-from osteon.lod.bake import bake_level
+from osteon.lod.bake import FRAMES, bake_level
 from osteon.lod.bone_order import BoneForm, pose_at_count
 from osteon.lod.progressive_skin import BlendOrder, LevelPoint, ProgressiveSkin
 
@@ -169,9 +169,17 @@ class ModelLevels:
 
     def baked(self, level: Level) -> SkinnedModel:
         """A level as a separate model, with only the bones that it computes."""
-        blends, model = self.blends_of(level.mesh), self.mesh_model(level.mesh)
-        fewer = Skin(blends.bones, blends.weights(level.blends))
-        return bake_level(model, self.skin.all_clips, level.bones, fewer)
+        return self.baked_on(self.coarse[level.mesh - 1] if level.mesh else None, level.bones, level.blends)
+
+    def baked_on(self, mesh: CoarseMesh | None, bones: int, blends: int, frames: int = FRAMES) -> SkinnedModel:
+        """The same for a mesh that need not be one of the levels; None is the model's own."""
+        order = self.skin.blends if mesh is None else mesh.blends
+        fewer = Skin(order.bones, order.weights(blends))
+        return bake_level(self.model_on(mesh), self.skin.all_clips, bones, fewer, frames=frames)
+
+    def model_on(self, mesh: CoarseMesh | None) -> SkinnedModel:
+        """The model on a coarser mesh, with all bones."""
+        return self.model if mesh is None else coarse_model(self.model, mesh.character)
 
     def on_own_mesh(self) -> Self:
         """The same levels of bones and blends, all on the model's own mesh."""

@@ -12,22 +12,9 @@ Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.2 and
 
 Level 0 is the root bone and one blend, level 1 is all of both. The level is the fraction of the full cost between these
 two, by the paper's count of operations: 60 simple ones and 4 complex ones per bone, 20, 35, 43, 50 per vertex for 1 to
-4 blends. Between knots both are interpolated linearly, so both fade.
+4 blends. Between knots one bone or one blend fades, linearly; the reach of that step is how far it moves the vertices.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, sections 3.1, 4, 4.1.2; table 2.
-
-**Bind pose.** One pose holds the defaults that most clips share.
-
-The offset of a bone defines its default in a clip. If enough clips have the same error with one pose D of the bones,
-
-    O_b = D_parent(b)^-1 D_b        (D of no parent is the identity)
-
-that pose is stored once, with the character, and these clips need no default of the bone: relative to D an inactive
-bone copies its parent.
-
-Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4.1.1.
-Differs from the paper: the pose is that of the bones' bind matrices, not of the stored vertices. A vertex that several
-bones blend has one position but several defaults, so moved vertices would not reproduce the input.
 """
 
 from __future__ import annotations
@@ -39,10 +26,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Bool, Float32, Float64, Int32, IntArray, checked, checked_indices
+from osteon.core.arrays import Float32, Float64, Int32, IntArray, checked, checked_indices
 from osteon.core.character import Arrays, Skin
 from osteon.core.errors import GeometryError, OptionError
-from osteon.core.transforms import compose, invert
 from osteon.lod.bone_order import BoneForm, BoneOrder
 
 
@@ -112,6 +98,10 @@ class BlendOrder:
         return cls(Skin(arrays["bones"], arrays["weights"]), arrays["heirs"], arrays["errors"])
 
 
+#: The reach of steps in files that have none: no step moves a vertex farther than half of the body.
+UNKNOWN_REACH = 0.5
+
+
 class LevelPoint(NamedTuple):
     """The numbers of bones and blends of a level."""
 
@@ -127,15 +117,18 @@ class LevelCurve:
     bones: Float64  # (m,) never falling
     blends: Float64  # (m,) never falling
     rms: Float64  # (m,) root mean square distance of the clip's vertices at each knot, in units of the model
+    reach: Float64  # (m,) the largest way of a vertex from the knot before, as a part of the body's size
 
     def __post_init__(self) -> None:
         count = len(np.asarray(self.levels))
-        for name in ("levels", "bones", "blends", "rms"):
+        for name in ("levels", "bones", "blends", "rms", "reach"):
             object.__setattr__(self, name, checked(name, getattr(self, name), (count,), np.float64))
         if not count or self.levels[0] != 0 or self.levels[-1] != 1 or (np.diff(self.levels) < 0).any():
             raise GeometryError("levels: expected numbers that rise from 0 to 1")
         if (np.diff(self.bones) < 0).any() or (np.diff(self.blends) < 0).any():
             raise GeometryError("bones, blends: expected numbers that never fall")
+        if (self.reach < 0).any():
+            raise GeometryError("reach: expected numbers of at least 0")
 
     def at(self, level: float) -> LevelPoint:
         """Bones and blends of a level."""
@@ -150,47 +143,34 @@ class LevelCurve:
         enough = np.flatnonzero(self.rms <= rms)
         return float(self.levels[enough[0]]) if len(enough) else 1.0
 
-    def arrays(self) -> Arrays:
-        """Named arrays for files and packs."""
-        return {"levels": self.levels, "bones": self.bones, "blends": self.blends, "rms": self.rms}
+    def moved(self, level: float, goal: float, way: float) -> float:
+        """A level on the way to a goal, as near as it gets while no vertex moves by more than `way` of the body's size.
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The inverse of `arrays`; refuses what does not fit."""
-        return cls(*(arrays[name] for name in ("levels", "bones", "blends", "rms")))
-
-
-@dataclass(frozen=True, slots=True)
-class BindPose:
-    """One default pose for many clips."""
-
-    pose: Float32  # (b,3,4) D, bind_from_rest
-    shared: Bool  # (c,b) clips whose offset of a bone is that of the pose
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pose", checked("pose", self.pose, (None, 3, 4)))
-        object.__setattr__(self, "shared", checked("shared", self.shared, (None, len(self.pose)), np.bool_))
-
-    def offsets(self, parents: Int32) -> Float64:
-        """(b,3,4) the offsets that follow from the pose, for the parents (b,) of a clip."""
-        return offsets_in_pose(self.pose.astype(np.float64), parents)
+        One step of bones or blends ends before the next one begins.
+        """
+        up = goal > level
+        while level != goal:
+            here = int(np.searchsorted(self.levels, level, side="right" if up else "left"))  # the knot above
+            here = min(max(here, 1), len(self.levels) - 1)
+            low, high, reach = float(self.levels[here - 1]), float(self.levels[here]), float(self.reach[here])
+            end = min(goal, high) if up else max(goal, low)
+            needed = reach * abs(end - level) / max(high - low, 1e-300)
+            if needed > way:
+                return level + (end - level) * way / needed
+            level, way = end, way - needed
+        return level
 
     def arrays(self) -> Arrays:
         """Named arrays for files and packs."""
-        return {"pose": self.pose, "shared": self.shared.astype(np.uint8)}
+        return {name: getattr(self, name) for name in ("levels", "bones", "blends", "rms", "reach")}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The inverse of `arrays`; refuses what does not fit."""
-        return cls(arrays["pose"], arrays["shared"] != 0)
-
-
-def offsets_in_pose(pose: Float64, parents: IntArray) -> Float64:
-    """(b,3,4) the offset of each bone of a pose (b,3,4) from its parent; the pose itself without one."""
-    out = pose.copy()
-    below = np.flatnonzero(parents >= 0)
-    out[below] = compose(invert(pose[parents[below]]), pose[below])
-    return out
+        """The inverse of `arrays`; refuses what does not fit. Older files have no reach: steps are then slow."""
+        unknown = np.full(len(arrays["levels"]), UNKNOWN_REACH)
+        reach = arrays.get("reach", unknown)
+        levels, bones, blends, rms = (arrays[name] for name in ("levels", "bones", "blends", "rms"))
+        return cls(levels, bones, blends, rms, reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,15 +181,12 @@ class ProgressiveSkin:
     curves: tuple[LevelCurve, ...]  # one per clip
     all_clips: BoneOrder  # serves every clip, for characters that blend between clips
     blends: BlendOrder
-    bind_pose: BindPose
 
     def __post_init__(self) -> None:
         if not self.orders or len(self.orders) != len(self.curves):
             raise GeometryError(f"orders, curves: expected one per clip, got {len(self.orders)} and {len(self.curves)}")
         if any(order.n_bones != self.n_bones for order in (*self.orders, self.all_clips)):
             raise GeometryError(f"orders: expected {self.n_bones} bones in each")
-        if self.bind_pose.shared.shape != (len(self.orders), self.n_bones):
-            raise GeometryError(f"bind_pose: expected {len(self.orders)} clips of {self.n_bones} bones")
         if int(self.blends.bones.max(initial=-1)) >= self.n_bones:
             raise GeometryError(f"blends: name bone {self.blends.bones.max()} of {self.n_bones}")
 
@@ -231,13 +208,13 @@ class ProgressiveSkin:
         return names.index(name)
 
     def arrays(self) -> Arrays:
-        """Named arrays for files and packs: `clip0.order`, `all.order`, `blends.weights`, `bind.pose`, …"""
+        """Named arrays for files and packs: `clip0.order`, `all.order`, `blends.weights`, …"""
         found: Arrays = {}
         for number, (order, curve) in enumerate(zip(self.orders, self.curves, strict=True)):
             found |= {f"clip{number}.{name}": array for name, array in order.arrays().items()}
             found |= {f"curve{number}.{name}": array for name, array in curve.arrays().items()}
-        for word, part in (("all", self.all_clips), ("blends", self.blends), ("bind", self.bind_pose)):
-            found |= {f"{word}.{name}": array for name, array in part.arrays().items()}
+        found |= {f"all.{name}": array for name, array in self.all_clips.arrays().items()}
+        found |= {f"blends.{name}": array for name, array in self.blends.arrays().items()}
         return found
 
     @property
@@ -257,7 +234,6 @@ class ProgressiveSkin:
             tuple(LevelCurve.from_arrays(_part(arrays, f"curve{i}")) for i in range(len(clips))),
             BoneOrder.from_arrays(_part(arrays, "all")),
             BlendOrder.from_arrays(_part(arrays, "blends")),
-            BindPose.from_arrays(_part(arrays, "bind")),
         )
 
 

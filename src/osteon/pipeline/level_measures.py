@@ -11,9 +11,13 @@ import numpy as np
 from osteon.core.arrays import Float64, Int64, IntArray
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames
+from osteon.io import load_model, save_model
+from osteon.io.save.atomic import scratch_folder
 from osteon.lod.level_player import LevelPlayer, local_keys, plan_level
+from osteon.lod.mesh.simplify import LevelError, measure_level
 from osteon.lod.model_levels import Level, ModelLevels, model_at_level
 from osteon.lod.progressive_skin import LevelPoint
+from osteon.measure.shading import stock_shown
 
 #: Frames times vertices that are posed at a time, and of all clips together at most; of more, every n-th frame.
 BLOCK, MOST = 2_000_000, 40_000_000
@@ -39,6 +43,51 @@ def measure_models(model: SkinnedModel, other: SkinnedModel, *, threads: int = 0
     """A model against another with as many vertices and the same clips."""
     runs = (np.arange(clip.start, clip.stop, dtype=np.int32) for clip in other.clips)
     return _measured(model, (other.take_frames(run) for run in runs), threads)
+
+
+@dataclass(frozen=True, slots=True)
+class MeshError:
+    """The error of a mesh with all bones, in units of the model."""
+
+    rms: float
+    worst: float
+
+    @staticmethod
+    def of(error: LevelError) -> MeshError:
+        return MeshError(error.rms, error.worst.distance)
+
+
+#: Frames of every clip in which surfaces are compared.
+SURFACE_FRAMES = 8
+
+
+def measure_shown(
+    source: SkinnedModel, whole: SkinnedModel, shown: SkinnedModel, mesh: MeshError | None, *, threads: int = 0
+) -> SkinMeasure:
+    """A level as its file shows it against the source; `whole` is its mesh with all bones, `mesh` the error of that.
+
+    The squares of both errors are added. That bounds the distance of the surfaces, unless both have the same cause; so
+    the surfaces are compared too, in some frames, and the larger figure counts.
+    """
+    skin = measure_models(whole, shown, threads=threads)
+    if mesh is None:
+        return skin
+    rms, worst = float(np.hypot(skin.rms, mesh.rms)), skin.worst + mesh.worst
+    beside = np.full(source.n_vertices, -1, np.int32)
+    for clip in source.clips:
+        count = min(clip.n_frames, SURFACE_FRAMES)
+        frames = np.unique(np.linspace(clip.start, clip.stop - 1, count).round().astype(np.int32))
+        apart = measure_level(source, shown, beside, frames, threads=threads)
+        rms, worst = max(rms, apart.rms), max(worst, apart.worst.distance)
+    return SkinMeasure(skin.error_percent, rms, worst)
+
+
+def shown_by_players(model: SkinnedModel) -> SkinnedModel:
+    """The model as a stock player shows its file: written and read back, and with its fallback if it has one."""
+    with scratch_folder() as folder:
+        path = folder / "level.glb"
+        save_model(model, path)
+        return stock_shown(load_model(path))
 
 
 def _measured(model: SkinnedModel, clips: Iterable[SkinnedModel], threads: int) -> SkinMeasure:

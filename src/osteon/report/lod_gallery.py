@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -40,8 +40,8 @@ MOST_EDGES = 8000
 LARGEST = 440
 #: Colour of bones.
 BONE = (0.95, 0.62, 0.16)
-#: Pixels around a body at true size.
-MARGIN = 10.0
+#: Pixels around a body at true size, and the grey behind it on a light and on a dark page.
+MARGIN, PAPERS = 10, (0.96, 0.2)
 Paint = Callable[[Image, Camera], Image]
 
 
@@ -196,27 +196,23 @@ def _moved(transforms: Float64, points: FloatArray) -> Float64:
 
 
 def _size_picture(scene: _Scene, number: int) -> Picture:
-    """The model and the level at the intended size of the level on the screen."""
+    """The model and the level with their textures, at the intended size of the level on the screen."""
+    from osteon.measure.textured_picture import FarCamera, Paint, PosedSurface, draw_textured  # compiled
+
     whole, level = scene.levels.levels[0], scene.levels.levels[number]
-    points, _ = scene.posed(whole)
-    zoom = min(level.pixels, float(LARGEST)) / (scene.levels.model.diagonal or 1.0)
-    camera = replace(scene.camera, zoom=zoom, shift=(0.0, 0.0))
-    flat = camera.project(points)[:, :2]
-    low, wide = flat.min(axis=0) - MARGIN, np.ptp(flat, axis=0) + 2 * MARGIN
-    options = replace(scene.options, width=int(wide[0]) + 1, height=int(wide[1]) + 1, samples=4)
-    small = replace(scene, options=options, camera=replace(camera, shift=(-float(low[0]), -float(low[1]))))
-    pairs = [_drawn_image(small, each) for each in (whole, level)]
-    light, dark = (data_uri(np.concatenate([pairs[0][i], pairs[1][i]], axis=1)) for i in range(2))
-    caption = f"the model and level {number}, {min(level.pixels, LARGEST):,.0f} pixels"
-    return Picture(light, dark, 2 * options.width, options.height, caption, caption)
-
-
-def _drawn_image(scene: _Scene, level: Level) -> tuple[Image, Image]:
-    points, faces = scene.posed(level)
-    light, dark = draw_on_papers(
-        points, faces, np.asarray(NEUTRAL), ("light", "dark"), options=scene.options, camera=scene.camera
-    )
-    return light, dark
+    size = min(level.pixels, float(LARGEST))
+    zoom = size / (scene.levels.model.diagonal or 1.0)
+    camera = FarCamera.around(scene.posed(whole)[0], scene.camera.axes, zoom, MARGIN)
+    models = [scene.levels.clip_at(each, scene.levels.skin.orders[scene.clip].clip) for each in (whole, level)]
+    paints = [Paint.of(models[0])]
+    paints.append(Paint.of(models[1], paints[0].textures))
+    surfaces = [PosedSurface.of(model, scene.frame, paint) for model, paint in zip(models, paints, strict=True)]
+    papers = []
+    for grey in PAPERS:
+        pair = np.concatenate([draw_textured(surface, camera, grey)[0] for surface in surfaces], axis=1)
+        papers.append(data_uri(np.clip(255 * pair + 0.5, 0, 255).astype(np.uint8)))
+    caption = f"the model and level {number}, {size:,.0f} pixels"
+    return Picture(papers[0], papers[1], 2 * camera.width, camera.height, caption, caption)
 
 
 def blends_word(blends: int) -> str:

@@ -12,7 +12,7 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.transforms import identity
 from osteon.lod.bone_order import BoneOrder
 from osteon.lod.fit_progressive import fit_progressive
-from osteon.lod.progressive_skin import BindPose, BlendOrder, LevelCurve, LevelPoint, ProgressiveSkin
+from osteon.lod.progressive_skin import BlendOrder, LevelCurve, LevelPoint, ProgressiveSkin
 from osteon_bench.subjects import JointedOptions, make_jointed
 
 
@@ -115,16 +115,35 @@ def test_a_whole_character_as_arrays_and_back():
 
 
 def test_a_curve_goes_from_one_to_all():
-    curve = LevelCurve([0, 0.5, 1], [1, 1, 5], [1, 3, 3], [2, 1, 0])
+    curve = LevelCurve([0, 0.5, 1], [1, 1, 5], [1, 3, 3], [2, 1, 0], [0, 0.1, 0.2])
     assert curve.at(0.25) == LevelPoint(1, 2)
     assert curve.at(0.75) == LevelPoint(3, 3)
     assert [curve.level_for_rms(rms) for rms in (5, 1, 0.5)] == [0, 0.5, 1]
     with pytest.raises(OptionError, match="level: expected 0 … 1"):
         curve.at(1.1)
     with pytest.raises(GeometryError, match="never fall"):
-        LevelCurve([0, 1], [2, 1], [1, 1], [0, 0])
+        LevelCurve([0, 1], [2, 1], [1, 1], [0, 0], [0, 0])
     with pytest.raises(GeometryError, match="rise from 0 to 1"):
-        LevelCurve([0, 0.5], [1, 2], [1, 1], [0, 0])
+        LevelCurve([0, 0.5], [1, 2], [1, 1], [0, 0], [0, 0])
+    with pytest.raises(GeometryError, match="reach: expected numbers of at least 0"):
+        LevelCurve([0, 1], [1, 2], [1, 1], [1, 0], [0, -1])
+
+
+def test_a_level_moves_as_far_as_its_vertices_may():
+    curve = LevelCurve([0, 0.5, 0.6, 1], [1, 2, 3, 4], [1, 1, 1, 1], [3, 2, 1, 0], [0, 0.1, 0, 0.2])
+    assert curve.moved(0, 1, 0.05) == pytest.approx(0.25)  # half of the first step
+    assert curve.moved(0, 1, 0.15) == pytest.approx(0.7)  # the first, one without reach, a quarter of the last
+    assert curve.moved(0, 0.5, 1) == 0.5
+    assert curve.moved(1, 0, 0.1) == pytest.approx(0.8)
+    assert curve.moved(0.6, 0, 0.05) == pytest.approx(0.25)
+    assert curve.moved(0.3, 0.3, 0) == 0.3
+
+
+def test_curves_of_older_files_are_slow():
+    known = LevelCurve([0, 1], [1, 2], [1, 1], [1, 0], [0, 0.1])
+    arrays = {name: array for name, array in known.arrays().items() if name != "reach"}
+    assert LevelCurve.from_arrays(known.arrays()).moved(0, 1, 0.05) == 0.5
+    assert LevelCurve.from_arrays(arrays).moved(0, 1, 0.05) == pytest.approx(0.1)
 
 
 def test_refuses_what_does_not_fit():
@@ -133,5 +152,3 @@ def test_refuses_what_does_not_fit():
         BlendOrder(skin, np.array([0, 1]), np.zeros(2))
     with pytest.raises(OptionError, match="blends: expected 1 … 2, got 3"):
         BlendOrder(skin, np.array([0, 0]), np.zeros(2)).weights(3)
-    with pytest.raises(GeometryError, match="shared: expected shape"):
-        BindPose(identity(3).astype(np.float32), np.zeros((1, 2), bool))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from math import pi
 
@@ -22,6 +23,7 @@ CURVE = LevelCurve(
     range(1, 12),
     [1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4],
     [0.2 * 0.5**i for i in range(10)] + [0],
+    [0.0] + 10 * [0.001],
 )
 OPTIONS = ControllerOptions(budget=0.01)
 
@@ -68,6 +70,32 @@ def test_levels_go_no_faster_than_they_may():
     for before, after in pairwise(states):
         most = OPTIONS.rate * after.times[-1]
         assert all(abs(a - b) <= most + 1e-12 for a, b in zip(before.levels, after.levels, strict=True))
+
+
+def test_no_vertex_moves_farther_than_it_may():
+    for before, after in pairwise(run(crowd([1.0, 5.0, 90.0] * 8), 100)):
+        way = OPTIONS.way * min(1.0, 60 * after.times[-1])
+        for a, b in zip(before.levels, after.levels, strict=True):
+            assert 10 * 0.001 * abs(b - a) <= way + 1e-12  # the reach of every tenth is 0.001
+    stiff = replace(CURVE, reach=[0.0] + 10 * [0.1])
+    levels = [0.0]
+    for _ in range(50):
+        state = ControllerState((levels[-1],), tolerance=0.25)
+        levels.append(control_levels(state, 1 / 60, [SeenCharacter(stiff, 1e6)], ControllerOptions()).levels[0])
+    assert max(b - a for a, b in pairwise(levels)) == pytest.approx(0.1 * 0.004 / 0.1)
+
+
+def test_what_takes_the_time_is_what_gets_coarser():
+    """A picture of which bones take a hundredth keeps its bones, and its meshes get coarser; and vice versa."""
+    for spent, bones_first in ((0.0004, False), (0.039, True)):
+        state = ControllerState()
+        for _ in range(30):
+            state = control_levels(state, 0.04, [], OPTIONS, bone_time=spent)
+        assert (state.tolerance > state.mesh_tolerance) == bones_first
+        assert min(state.tolerance, state.mesh_tolerance) < 1.3 < 2 < max(state.tolerance, state.mesh_tolerance)
+    for _ in range(200):
+        state = control_levels(state, 0.001, [], OPTIONS, bone_time=0.0001)
+    assert (state.tolerance, state.mesh_tolerance) == (OPTIONS.least_pixels, OPTIONS.least_pixels)
 
 
 def test_the_mean_of_five_frames_counts():

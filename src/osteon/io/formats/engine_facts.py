@@ -19,6 +19,7 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse
     """The facts of a file of this suffix that holds the model, perhaps with coarser meshes beside it."""
     model, gltf = baked_model(model), suffix in GLTF
     each = target_attributes(model, options) if gltf else 0
+    coarse = gltf and coarse_meshes and writes_coarse(engine_of(options.engine))
     used = int((model.skin.weights > 0).sum(axis=1).max(initial=0))
     return FileFacts(
         suffix=suffix,
@@ -31,7 +32,8 @@ def file_facts(model: SkinnedModel, suffix: str, options: SaveOptions, *, coarse
         short_rotations=gltf
         and (options.short_rotations or (options.compress and packs_rotations(engine_of(options.engine)))),
         meshopt=gltf and options.compress,
-        coarse_meshes=gltf and coarse_meshes and writes_coarse(engine_of(options.engine)),
+        coarse_meshes=coarse,
+        coarse_channels=coarse and model.n_columns > 0 and engine_of(options.engine).hidden_channels,
         keys_between=gltf and model.track.bone_type == "flexible" and writes_between(engine_of(options.engine)),
     )
 

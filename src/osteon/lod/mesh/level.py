@@ -19,6 +19,7 @@ from osteon.core.mesh import Asset, CornerNormals, Mesh
 from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
+from osteon.lod.mesh.level_normals import fit_normals
 from osteon.lod.mesh.level_shape import LevelShape, OnSource, closest_of_own, mix_skin
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
@@ -198,16 +199,16 @@ class LevelDraft:
         """(r,v,3) columns per vertex from those of the source's normals (r,n,3): the first normal of each vertex."""
         return normals[:, self.source.mesh.normal_of_vertex]
 
-    def _normals(self, faces: Int32) -> CornerNormals | None:
-        """The normals of the source, interpolated like its points; one per vertex of the level."""
-        own = self.source.asset.normals
-        if own is None:
+    def _normals(self, rest: Float32, faces: Int32) -> CornerNormals | None:
+        """Normals that shade the level like the source, one per vertex; those of unchanged surroundings are kept."""
+        source = self.source.mesh
+        if source.asset.normals is None:
             return None
-        of_source = self._by_vertex(own.values[None])
-        mixed = self._on_vertices(self._mixed(of_source), of_source)[0].astype(np.float64)
-        length = np.linalg.norm(mixed, axis=1, keepdims=True)
-        values = np.where(length > 0, mixed / np.where(length > 0, length, 1), [0.0, 0.0, 1.0])
-        return CornerNormals(values.astype(np.float32), faces)
+        around = np.zeros(len(rest), bool)
+        around[faces[self.touched[faces].any(axis=1)]] = True
+        kept = self._by_vertex(source.asset.normals.values[None])[0, self.vertices]
+        fitted = fit_normals(source, rest, faces)
+        return CornerNormals(np.where((around | self.touched)[:, None], fitted, kept).astype(np.float32), faces)
 
     def _mixed(self, columns: Float32) -> Float64:
         """(r,n,3) from columns of the source's vertices (r,v,3)."""
@@ -230,7 +231,7 @@ class LevelDraft:
         faces = numbers(self.vertices, self.sequence.corners.n_vertices)[
             self.cut.vertex_of_corner.reshape(-1)[shape.corners]
         ]
-        asset = replace(asset, normals=self._normals(faces))
+        asset = replace(asset, normals=self._normals(rest, faces))
         fallback = source.character.fallback
         if fallback is not None:
             on = owned.points(self.points, shape.places)

@@ -38,6 +38,8 @@ from osteon.lod.mesh.corners import BORDER, SEAM, Corners, following
 EDGE_WEIGHTS = {BORDER: 2.0, SEAM: 0.5}
 #: Length, relative to the diagonal, that the largest possible difference of a colour corresponds to.
 COLOR_LENGTH = 0.02
+#: Length, relative to the diagonal, that a change of a normal by one radian corresponds to.
+NORMAL_LENGTH = 0.01
 #: Gradients of attributes are limited to this multiple of the median; larger ones are from slivers.
 STEEPEST = 8.0
 #: Areas and lengths below this, in problem units, are zero.
@@ -97,6 +99,17 @@ def attribute_quadrics(points: Float64, corners: Corners, asset: Asset, texture:
     return np.asarray(around @ (weights[:, None] * rows))
 
 
+def attribute_costs(rows: Float64, points: Float64) -> Float64:
+    """(w,) the attribute errors of wedges (rows of `attribute_quadrics`) at points (w,3): 0 if they have one value."""
+    if not rows.shape[1]:
+        return np.zeros(len(rows))
+    place = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+    i, j = np.triu_indices(4)
+    squares = (rows[:, :10] * np.where(i == j, 1, 2) * place[:, i] * place[:, j]).sum(axis=1)
+    means = np.einsum("wmi,wi->wm", rows[:, 11:].reshape(len(rows), -1, 4), place)
+    return np.asarray(np.maximum(squares - (means**2).sum(axis=1) / np.maximum(rows[:, 10], NOTHING), 0.0))
+
+
 def _attributes(corners: Corners, asset: Asset, texture: float, areas: Float64) -> Float64 | None:
     """(t,3,m) attributes of the corners, as lengths in problem units."""
     found = []
@@ -106,8 +119,12 @@ def _attributes(corners: Corners, asset: Asset, texture: float, areas: Float64) 
         covered = 0.5 * np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]).sum()
         if covered > NOTHING:  # scale lengths in the texture to lengths on the surface
             found.append(uvs * (texture * np.sqrt(areas.sum() / covered)))
-    if asset.colors is not None and np.ptp(asset.colors, axis=0).any():
-        found.append(COLOR_LENGTH * asset.colors[corners.vertices].astype(np.float64).reshape(-1, 3, 4))
+    for colors in () if asset.colors is None else (asset.colors, *asset.more_colors):
+        if np.ptp(colors, axis=0).any():
+            found.append(COLOR_LENGTH * colors[corners.vertices].astype(np.float64).reshape(-1, 3, 4))
+    if asset.normals is not None:
+        own = asset.normals.values[asset.normals.of_corner[corners.triangles]]
+        found.append(NORMAL_LENGTH * own.astype(np.float64))
     return np.concatenate(found, axis=2) if found else None
 
 

@@ -168,6 +168,11 @@ class MeshLevels:
     poses: Int32  # (f,) frames in which shape was preserved, besides the rest pose
     sequence: CollapseSequence  # from which more levels can be extracted
     report: FitReport
+    _work: _Work
+
+    def level(self, triangles: int, *, fit: bool, measured: int) -> MeshLevel:
+        """One more level of the same collapses, fitted or not, and measured in so many poses."""
+        return self._work.changed(fit, measured).by_count(triangles)
 
 
 def simplify_model(
@@ -204,7 +209,7 @@ def simplify_model(
         "all levels reached" if reached else "borders, seams and shells allow no fewer triangles",
         options=asdict(options),
     )
-    return MeshLevels(tuple(levels), work.poses.frames, work.sequence, report)
+    return MeshLevels(tuple(levels), work.poses.frames, work.sequence, report, work)
 
 
 def _check_targets(model: SkinnedModel, triangles: Sequence[int], max_errors: Sequence[float]) -> None:
@@ -250,6 +255,11 @@ class _Work:
         )
         measured = np.sort(frames[: options.measured])
         return _Work(model, poses, measured, sequence, SourceShape.of(posed, model.faces), options)
+
+    def changed(self, fit: bool, measured: int) -> _Work:
+        """The same collapses; levels are fitted or not, and measured in so many poses."""
+        frames = np.sort(choose_frames(self.source, measured))
+        return replace(self, frames=frames, options=replace(self.options, fit=fit, measured=measured))
 
     def by_count(self, count: int) -> MeshLevel:
         """The finest level with at most `count` triangles."""

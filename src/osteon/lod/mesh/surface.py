@@ -25,7 +25,7 @@ from osteon.core.topology import shells
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import BORDER, Corners, edge_kinds, following
 from osteon.lod.mesh.poses import Poses, apply_matrices
-from osteon.lod.mesh.quadrics import attribute_quadrics, plane_quadrics, point_normals, point_spread
+from osteon.lod.mesh.quadrics import attribute_costs, attribute_quadrics, plane_quadrics, point_normals, point_spread
 
 Records = NDArray[Any]  # an array of the records below
 Record = Any  # one of them, as kernels see it
@@ -227,7 +227,11 @@ def make_surface(
     influences = np.zeros(moved_by.indices.shape, INFLUENCE)
     influences["transform"], influences["weight"] = moved_by.indices, moved_by.weights
     transforms = np.ascontiguousarray(moved_by.transforms.swapaxes(0, 1).reshape(-1, poses.n_poses, 12))
-    wedges, gradients = _wedge_records(attribute_quadrics(rest, corners, model.asset, texture))
+    rows = attribute_quadrics(rest, corners, model.asset, texture)
+    point_of_wedge = np.zeros(corners.n_wedges, np.int32)
+    point_of_wedge[corners.wedges] = corners.points
+    points["cost"] = np.bincount(point_of_wedge, attribute_costs(rows, rest[point_of_wedge]), corners.n_points)
+    wedges, gradients = _wedge_records(rows)
     return Surface(*_corner_records(corners, model.asset), points, posed, influences, transforms, wedges, gradients)
 
 

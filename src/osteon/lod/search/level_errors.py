@@ -14,7 +14,8 @@ Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, figure 7.
     cost(n,k) = 1/2 (n - 1) / (N - 1) + 1/2 (ops(k) - ops(1)) / (ops(K) - ops(1))
 
 From one bone and one blend to all of both, each step adds bones, or one blend, whichever lowers the error most per unit
-of cost. Bones and blends each contribute half of the full cost.
+of cost. Bones and blends each contribute half of the full cost. Every bone on the way is a knot, so one fades at a
+time.
 
 Based on: Pilgrim, Steed and Aguado, Progressive Skinning, 2007, section 4 ("a value representing the % of maximum
 computation") and table 2.
@@ -28,6 +29,7 @@ operations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,19 +53,23 @@ def vertex_operations(n_blends: int) -> Float64:
     return np.concatenate([OPERATIONS, beyond])[:n_blends]
 
 
-def fit_curve(errors: Float64, samples: int) -> LevelCurve:
-    """The curve of a clip from squared errors (n+1,k) with 0 … n bones and 1 … k blends, sums of so many samples."""
+def fit_curve(errors: Float64, samples: int, reach_of: Callable[[list[tuple[int, int]]], Float64]) -> LevelCurve:
+    """The curve of a clip from squared errors (n+1,k) with 0 … n bones and 1 … k blends, sums of so many samples.
+
+    `reach_of` returns the reaches of the steps to all knots, which are pairs of bones and of blends less one.
+    """
     n_bones, n_blends = len(errors) - 1, errors.shape[1]
     costs = _costs(n_bones, n_blends)
     here, knots = (1, 0), [(1, 0)]
     if (n_bones, n_blends) == (1, 1):
-        return LevelCurve(np.array([0.0, 1.0]), np.ones(2), np.ones(2), np.sqrt(errors[[1, 1], 0] / samples))
+        return LevelCurve(
+            np.array([0.0, 1.0]), np.ones(2), np.ones(2), np.sqrt(errors[[1, 1], 0] / samples), np.zeros(2)
+        )
     while here != (n_bones, n_blends - 1):
-        here = _next_knot(errors, costs, here)
-        knots.append(here)
+        before, here = here, _next_knot(errors, costs, here)
+        knots += [(n, here[1]) for n in range(before[0] + 1, here[0])] + [here]
     n, k = np.array(knots).T
-    levels = costs[n, k]
-    return LevelCurve(levels, n.astype(np.float64), k + 1.0, np.sqrt(errors[n, k] / samples))
+    return LevelCurve(costs[n, k], n.astype(np.float64), k + 1.0, np.sqrt(errors[n, k] / samples), reach_of(knots))
 
 
 def _costs(n_bones: int, n_blends: int) -> Float64:
@@ -136,6 +142,7 @@ class SkinErrors:
     samples: tuple[int, ...]  # frames times vertices of each
     bases: tuple[float, ...]  # error of each with only the root active, and copied by all
     diagonal: float  # size of the posed body
+    by_one_order: Float64  # (n+1,k) root mean square distance of the worst clip where one order serves all clips
 
     @property
     def n_bones(self) -> int:
@@ -160,12 +167,15 @@ class SkinErrors:
         return np.asarray(self.squared[clip] / base if base > 0 else np.zeros_like(self.squared[clip]))
 
     def cheapest(self, tolerance: float, most: tuple[int, int]) -> tuple[int, int]:
-        """Bones and blends, no more than `most`, with an RMS of at most the tolerance in every clip; `most` if none."""
+        """Bones and blends, no more than `most`, with an RMS of at most the tolerance in every clip; `most` if none.
+
+        One order serves all clips, as in a file of one level.
+        """
         bones, blends = most
         operations = vertex_operations(self.n_blends)
         spread = max(1.0, float(operations[-1] - operations[0]))
         cost = np.arange(self.n_bones + 1)[:, None] / max(1, self.n_bones) + (operations - operations[0]) / spread
-        allowed = self.worst_rms <= tolerance
+        allowed = self.by_one_order <= tolerance
         allowed[0] = allowed[bones + 1 :] = False
         allowed[:, blends:] = False
         if not allowed.any():
@@ -175,22 +185,27 @@ class SkinErrors:
 
     def fewest_blends(self, tolerance: float) -> int:
         """The fewest blends that alone stay within a tolerance."""
-        return int(np.flatnonzero(self.worst_rms[-1] <= tolerance)[0]) + 1 if tolerance >= 0 else self.n_blends
+        return int(np.flatnonzero(self.by_one_order[-1] <= tolerance)[0]) + 1 if tolerance >= 0 else self.n_blends
 
     def curve_of_all(self) -> LevelCurve:
-        """The curve for the order of all clips."""
-        return fit_curve(self.squared[-1], self.samples[-1])
+        """The curve for the order of all clips; nothing plays it, so its steps have no reach."""
+        return fit_curve(self.squared[-1], self.samples[-1], lambda knots: np.zeros(len(knots)))
 
 
 def skin_errors(model: SkinnedModel, skin: ProgressiveSkin) -> SkinErrors:
     """The errors of a model's orders, from moments."""
     motion = read_skin_motion(model, skin.blends.skin)
     moments, orders = blend_moments(motion, skin.blends), (*skin.orders, skin.all_clips)
-    grids = [level_errors(motion, moments, order, run) for order, run in zip(orders, runs_of(motion), strict=True)]
+    runs = runs_of(motion)
+    grids = [level_errors(motion, moments, order, run) for order, run in zip(orders, runs, strict=True)]
+    shared = [level_errors(motion, moments, skin.all_clips, run) for run in runs[:-1]] if len(runs) > 2 else grids[-1:]
+    samples = [order.samples for order in skin.orders] if len(runs) > 2 else [skin.all_clips.samples]
+    squares = [grid / count for grid, count in zip(shared, samples, strict=True)]
     return SkinErrors(
         tuple(order.clip for order in orders),
         tuple(grids),
         tuple(order.samples for order in orders),
         tuple(order.base for order in orders),
         model.diagonal,
+        np.sqrt(np.max(squares, axis=0)) / (model.diagonal or 1.0),
     )

@@ -9,8 +9,9 @@ each of its texture coordinates. Differences between engines are in `io/engines.
 
 Coarse meshes of levels of detail share the joints (MSFT_lod). Each has a node that no scene shows, after all others.
 The model's node lists them in its extension, and in `extras.MSFT_screencoverage` from which part of the screen's height
-on each is used. Players without the extension show the model. Morph targets of coarse meshes exist, at rest, and have
-no channels: Cesium fails on a channel of a node that it does not show. Osteon moves them as it moves the model's own.
+on each is used. Players without the extension show the model. Morph targets of coarse meshes have channels like those
+of the model: a player that shows the node of a level plays its corrections. Cesium fails on a channel of a node that it
+does not show, so a file for it has none, and Osteon moves these targets as it moves the model's own.
 
 What stock glTF cannot represent is in `asset.extras.osteon`; accessors are referred to by index:
 
@@ -178,7 +179,9 @@ def _build(
         nodes[MESH_NODE]["extensions"] = {LOD_EXTENSION: {"ids": mesh_nodes[1:]}}
         nodes[MESH_NODE]["extras"] = {"MSFT_screencoverage": list(levels.coverage)}
     tracks = joint_tracks(keyed.nodes, small.short, model.diagonal, small.precision)
-    tracks += meshes[0].tracks(MESH_NODE, keyed, small)
+    played = zip(mesh_nodes, meshes, strict=True) if engine.hidden_channels else [(MESH_NODE, meshes[0])]
+    for node, mesh in played:
+        tracks += mesh.tracks(node, keyed, small)
     for track in tracks:
         if track.path != "weights":
             set_node_rest(nodes[track.node], track.path, track.rest)

@@ -46,6 +46,8 @@ export class Character {
     this.shaderMaterials = new Set();
     /** @type {import("./levels/level_curve.js").LevelPoint|null} The level that is shown. */
     this.level = null;
+    /** @type {import("./levels/character_levels.js").Leaving|null} The clip before, while it fades into the one that plays. */
+    this.leaving = null;
     /** @type {ArrayLike<number>|null} Amounts of morph targets that replace those of the clip. */
     this.held = null;
     /** @type {import("./displaced_rest.js").DisplacedRest|null} */
@@ -180,8 +182,12 @@ export class Character {
     return null;
   }
 
-  /** Shows it at a level. @param {import("./levels/level_curve.js").LevelPoint|null} point @param {Moment} moment */
-  showLevel(point, moment) {}
+  /**
+   * Shows it at a level.
+   * @param {import("./levels/level_curve.js").LevelPoint|null} point @param {Moment} moment
+   * @param {import("./levels/character_levels.js").Leaving|null} leaving  the clip before, while it fades
+   */
+  showLevel(point, moment, leaving = null) {}
 
   /** Sets the amounts of all morph targets; null plays those of the clip. @param {ArrayLike<number>|null} values */
   holdTargets(values) {}

@@ -27,6 +27,39 @@ const BY_TRIANGLE = ["clusters", "triangles"];
  *   and from `top` to `top + tall`, clipped to `from` … `to`.
  */
 
+/** Seconds in which one clip fades into the next one, where a level plays. */
+const CHANGE_SECONDS = 0.3;
+
+/** The change from one clip to another while a level plays (Progressive Skinning, section 4.4). */
+class ClipChange {
+  constructor() {
+    /** @type {import("./character.js").Character|null} */
+    this.character = null;
+    /** @type {import("./pose.js").Moment|null} Of the last picture. */
+    this.last = null;
+    /** @type {import("./pose.js").Moment|null} Of the clip before. */
+    this.before = null;
+    this.seconds = 0;
+    this.plays = false;
+  }
+
+  /** Moves on by so many seconds; only a change that is played takes time. */
+  advance(seconds) {
+    this.seconds += seconds;
+    this.plays = true;
+    if (this.seconds >= CHANGE_SECONDS) this.before = null;
+  }
+
+  /** The clip that is left at a moment, or null. */
+  at(character, moment) {
+    const clipOf = ({ first }) => character.pack.clips.findIndex(({ start, stop }) => first >= start && first < stop);
+    if (character !== this.character || !this.plays) this.last = this.before = null;
+    else if (this.last && clipOf(this.last) !== clipOf(moment)) [this.before, this.seconds] = [this.last, 0];
+    [this.character, this.last, this.plays] = [character, { ...moment }, false];
+    return this.before && { moment: this.before, part: this.seconds / CHANGE_SECONDS };
+  }
+}
+
 export class ModelView {
   constructor() {
     this.scene = new THREE.Scene();
@@ -48,6 +81,7 @@ export class ModelView {
     /** @type {THREE.Mesh[]} What a mode draws besides the character. */
     this.extras = [];
     this.shown = this.marking = false;
+    this.change = new ClipChange();
   }
 
   /** @param {import("./character.js").Character} character  the one to draw; with `stays` it replaces the current one in place */
@@ -141,7 +175,7 @@ export class ModelView {
   setUniforms(view, moment, scaleMax) {
     const { wire } = THEMES[view.theme];
     this.setLight(view);
-    this.character.showLevel(view.level, moment);
+    this.character.showLevel(view.level, moment, this.change.at(this.character, moment));
     for (const character of [this.beside, this.character]) {
       if (!character) continue;
       const { uniforms } = character;

@@ -80,6 +80,7 @@ export class ModelMode {
   /** Moves on by so many seconds of play time. @param {number} seconds */
   advance(seconds) {
     const { engine } = this;
+    engine.model.change.advance(seconds);
     if (!engine.clock.advance(seconds, engine.loop)) engine.playing = false;
   }
 }

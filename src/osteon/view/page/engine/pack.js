@@ -18,7 +18,7 @@ const TYPES = { f4: Float32Array, f2: Uint16Array, i4: Int32Array, u4: Uint32Arr
  * @typedef {{kind: string, arrays: Record<string, any>, held?: ArrayLike<number>|null}} Family  A deformer or a displacement
  *   with its arrays by their own names; `held` are amounts of its columns that override those of the frames.
  * @typedef {import("./pack_types").LevelClip & {order: Int32Array, parents: Int32Array, offsets: Float32Array,
- *   errors: Float32Array, curve: {levels: Float32Array, bones: Float32Array, blends: Float32Array, rms: Float32Array}}} LevelClip
+ *   errors: Float32Array, curve: {levels: Float32Array, bones: Float32Array, blends: Float32Array, rms: Float32Array, reach: Float32Array}}} LevelClip
  *   The bone order of one clip, as osteon/lod stores it.
  * @typedef {Omit<import("./pack_types").Levels, "clips"> & {clips: LevelClip[]}} Levels
  * @typedef {{vertices: number, triangles: number, bones: number, frames: number}} Counts
@@ -66,7 +66,7 @@ function readLevels({ clips, ...rest }, arrays) {
   const part = (owner, names) => Object.fromEntries(names.map((name) => [name, arrays[`levels.${owner}.${name}`]]));
   const read = (clip, i) => ({
     ...{ ...clip, ...part(`clip${i}`, ["order", "parents", "offsets", "errors"]) },
-    curve: part(`curve${i}`, ["levels", "bones", "blends", "rms"]),
+    curve: part(`curve${i}`, ["levels", "bones", "blends", "rms", "reach"]),
   });
   return { ...rest, clips: clips.map(read) };
 }

@@ -24,7 +24,7 @@ const FRAGMENT = "precision highp float; out vec4 outColor; void main() { outCol
 export function readPosed(renderer, character, what) {
   const gl = /** @type {WebGL2RenderingContext} */ (renderer.getContext());
   const count = character.pack.counts.vertices;
-  if (what.moment) character.showLevel?.(character.level, what.moment);
+  if (what.moment) character.showLevel?.(character.level, what.moment, character.leaving);
   if (what.moment && !what.instance) displaceAt(renderer, character, what.moment);
   renderer.resetState();
   const program = programOf(gl, character, Boolean(what.instance));

@@ -115,12 +115,13 @@ export class SkinnedCharacter extends Character {
     Object.assign(this.uniforms, relightUniforms(this));
   }
 
-  /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point */
-  showLevel(point, moment) {
+  /** Shows it at a level, or as it plays where that is null. @param {LevelPoint|null} point @param {import("./levels/character_levels.js").Leaving|null} leaving */
+  showLevel(point, moment, leaving = null) {
     this.level = point && this.levels ? this.levels.within(point) : null;
+    this.leaving = leaving;
     if (this.level && this.levels) {
       this.needLevels();
-      this.levels.show(this.uniforms, this.level, moment);
+      this.levels.show(this.uniforms, this.level, moment, leaving);
     } else if (this.pack.levels) this.uniforms.levelled.value = false;
   }
 
@@ -133,7 +134,7 @@ export class SkinnedCharacter extends Character {
 
   /** The bones that are shown, for posing in script. */
   bonesAt(moment) {
-    return this.level && this.levels ? this.levels.bonesAt(this.level, moment, this.pack) : playedBones(this.pack, moment);
+    return this.level && this.levels ? this.levels.bonesAt(this.level, moment, this.pack, this.leaving) : playedBones(this.pack, moment);
   }
 
   /** @param {import("./character.js").Role} role */

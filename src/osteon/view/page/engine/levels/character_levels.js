@@ -5,10 +5,12 @@ import { SLOTS } from "../pack.js";
 import { wholeFrame } from "../pose.js";
 import { FLOAT4, lasting, makeTiles } from "../tiles.js";
 import { BoneOrder, BoneFollowTable } from "./bone_order.js";
+import { blendPoses } from "./clip_blend.js";
 import { LevelPlayer } from "./level_player.js";
 import { weightsInto } from "./level_shader.js";
 
 /** @typedef {import("./level_curve.js").LevelPoint} LevelPoint */
+/** @typedef {{moment: import("../pose.js").Moment, part: number}} Leaving  A moment of the clip before, and how far it is left. */
 
 export class CharacterLevels {
   /** @param {import("../skinned_character.js").SkinnedCharacter} character whose pack has levels */
@@ -50,13 +52,38 @@ export class CharacterLevels {
     return [start, this.followTable.startOf(clip, high), blends, low + part];
   }
 
-  /** Writes the bones of a character outside of a crowd to its texture and sets the uniforms. @param {LevelPoint} point */
-  show(uniforms, point, moment) {
+  /**
+   * (b,12) the pose at a level on the way from one clip to another (section 4.4): both prepare their own bones.
+   * @param {import("../pose.js").Moment} moment @param {Leaving} leaving
+   */
+  blended(bones, moment, leaving) {
+    const [first, second] = [leaving.moment, moment].map((each) => {
+      const clip = this.clipOf(each.first);
+      return this.player.matricesOf(clip, each, this.orders[clip].fadeOf(bones));
+    });
+    const places = this.pack.arrays.joint_points ?? this.pack.arrays.bone_points;
+    return blendPoses(first, second, places.map((value, i) => value - this.center[i % 3]), leaving.part);
+  }
+
+  /** Writes palette entries of all bones in the order of a clip, in which the shader reads them. */
+  writeRanks(clip, entries, out) {
+    const { FLOATS } = deformerOf(this.pack);
+    this.orders[clip].order.forEach((bone, rank) => {
+      for (let k = 0; k < FLOATS; k++) out[FLOATS * rank + k] = entries[FLOATS * bone + k];
+    });
+  }
+
+  /**
+   * Writes the bones of a character outside of a crowd to its texture and sets the uniforms.
+   * @param {LevelPoint} point @param {Leaving|null} leaving  the clip before, while it fades
+   */
+  show(uniforms, point, moment, leaving = null) {
     const { bones, blends } = this.within(point);
     const own = (this.own ??= lasting(makeTiles(this.limits, this.texels * this.most.bones, FLOAT4, () => {})));
     const clip = this.clipOf(moment.first);
-    const fade = this.orders[clip].fadeOf(bones);
-    this.player.prepare(clip, moment, fade, own.image.data, 0);
+    const fade = leaving ? this.orders[clip].fadeOf(this.most.bones) : this.orders[clip].fadeOf(bones);
+    if (leaving) this.writeRanks(clip, this.player.entriesOf(this.blended(bones, moment, leaving)), own.image.data);
+    else this.player.prepare(clip, moment, fade, own.image.data, 0);
     own.needsUpdate = true;
     uniforms.levelled.value = true;
     uniforms.ownLevel.value.set(...this.vectorOf(clip, fade, blends, 0));
@@ -67,12 +94,14 @@ export class CharacterLevels {
   /**
    * The bones at a level, for posing in script.
    * @param {LevelPoint} point @param {import("../pack.js").Pack} pack  of the own mesh or of a coarser one
-   * @returns {import("../pose.js").BonePose}
+   * @param {Leaving|null} leaving @returns {import("../pose.js").BonePose}
    */
-  bonesAt(point, moment, pack) {
+  bonesAt(point, moment, pack, leaving = null) {
     const { bones, blends } = this.within(point);
     const clip = this.clipOf(moment.first);
-    const palette = this.player.prepareAll(clip, moment, this.orders[clip].fadeOf(bones));
+    const palette = leaving
+      ? this.player.entriesOf(this.blended(bones, moment, leaving))
+      : this.player.prepareAll(clip, moment, this.orders[clip].fadeOf(bones));
     return { palette, slots: { ...slotsOf(pack), weights: this.weightsAt(blends, pack) }, center: this.center };
   }
 

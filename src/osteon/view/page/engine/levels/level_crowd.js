@@ -55,7 +55,7 @@ export class LevelCrowd {
   prepare(renderer, seconds, choice) {
     const begun = performance.now();
     // Meshes are made for an error of one pixel; a larger tolerance acts like a smaller size on the screen.
-    const pixels = choice.auto ? this.state.tolerance : 1;
+    const pixels = choice.auto ? this.state.meshTolerance : 1;
     const sizeOf = (i) => (this.seen[i]?.size ?? 0) / pixels;
     for (const kind of this.kinds) kind?.prepare(seconds, (i) => this.pointOf(i, choice), sizeOf);
     this.prepareMs = performance.now() - begun;
@@ -78,7 +78,8 @@ export class LevelCrowd {
   control({ budget }, frameTime) {
     const before = this.state.levels;
     const seen = this.seen.map(({ curve, pixelsPerUnit: unit }) => (curve ? { curve, pixelsPerUnit: unit } : NO_LEVELS));
-    this.state = controlLevels(this.state, frameTime ?? budget, seen, { ...CONTROLLER, most: MOST_PIXELS, budget });
+    const options = { ...CONTROLLER, most: MOST_PIXELS, budget };
+    this.state = controlLevels(this.state, frameTime ?? budget, seen, options, this.prepareMs / 1000);
     return this.state.levels.some((level, i) => level !== before[i]);
   }
 
@@ -133,4 +134,4 @@ const MOST_PIXELS = 4;
 const MEASURED = 24;
 
 /** Replaces the curve of a character without levels. */
-const NO_LEVELS = { curve: { levels: [1], rms: Float32Array.of(0) }, pixelsPerUnit: 0 };
+const NO_LEVELS = { curve: { levels: [1], rms: Float32Array.of(0), reach: [0] }, pixelsPerUnit: 0 };

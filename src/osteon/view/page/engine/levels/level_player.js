@@ -35,17 +35,28 @@ export class LevelPlayer {
     return fade.high;
   }
 
-  /** (b,FLOATS) palette entries of all bones: those that follow are moved by their leaders. */
+  /** (b,FLOATS) palette entries of all bones. */
   prepareAll(clip, moment, fade) {
-    const { family, exact, faded, orders } = this;
-    const { FLOATS } = family;
+    return this.entriesOf(this.matricesOf(clip, moment, fade));
+  }
+
+  /** (b,FLOATS) palette entries of matrices (b,12). */
+  entriesOf(matrices) {
+    const { FLOATS, fromMatrix } = this.family;
+    const out = new Float64Array((FLOATS * matrices.length) / 12);
+    for (let b = 0; b < matrices.length / 12; b++) fromMatrix(matrices, 12 * b, out, FLOATS * b);
+    return out;
+  }
+
+  /** (b,12) matrices of all bones: those that follow are moved by their leaders. */
+  matricesOf(clip, moment, fade) {
+    const { exact, faded, orders } = this;
     const { leader, whole } = orders[clip].leadersOf(fade.high);
-    const [out, m] = [new Float64Array(FLOATS * leader.length), new Float64Array(12)];
-    this.prepare(clip, moment, fade, out, 0);
+    const out = new Float64Array(12 * leader.length);
+    this.prepare(clip, moment, fade, new Float64Array(this.family.FLOATS * leader.length), 0);
     leader.forEach((rank, b) => {
-      if (rank < 0) m.set(whole.subarray(12 * b, 12 * b + 12));
-      else product(rank < fade.low ? exact : faded, 12 * rank, whole, 12 * b, m, 0);
-      family.fromMatrix(m, 0, out, FLOATS * b);
+      if (rank < 0) out.set(whole.subarray(12 * b, 12 * b + 12), 12 * b);
+      else product(rank < fade.low ? exact : faded, 12 * rank, whole, 12 * b, out, 12 * b);
     });
     return out;
   }
