@@ -256,9 +256,9 @@ class _Recovery:
         if clustering.n_bones:
             core = problem.from_input(fit_core_bones(task.sequence, clustering.labels, "rigid"))
             starts.append(complete_bones(coarse, core, n_first, task.threads))
-        if not options.bones:
-            few_enough = [count for count in SEEDS if VERTICES_A_BONE * count < coarse.n_vertices]
-            starts += [seed_bones(coarse, count, task.threads) for count in few_enough]
+        counts = SEEDS if not options.bones else SEEDS[:1] if n_first < SEEDS[0] else ()
+        few_enough = [count for count in counts if VERTICES_A_BONE * count < coarse.n_vertices]
+        starts += [seed_bones(coarse, count, task.threads) for count in few_enough]
 
         def on_round(fraction: float, error_percent: float) -> None:
             report_progress(task.progress, "sections", 0.1 + 0.8 * fraction, error_percent)
