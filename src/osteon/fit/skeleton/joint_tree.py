@@ -46,6 +46,8 @@ SMALL, APART, LITTLE = 0.02, 0.1, 0.02
 UNSURE, ASTRAY = 0.02, 0.03
 #: A joint slides where its residual exceeds this, in diagonals.
 SLIDING = 0.02
+#: The mirror image of a joint counts as at most this much more than the joint itself: it may be no image.
+TRUST = 0.03
 #: Limbs of at least this part of the length of the longest ones are as long.
 LONG = 0.85
 
@@ -158,7 +160,7 @@ def _spanning(pairs: Int64, costs: Float64, sides: Sides) -> coo_array:
     matrix[a, b] = matrix[b, a] = costs
     image = np.where(sides.partner >= 0, sides.partner, np.arange(n_sections))
     mirrored = matrix[image[a], image[b]]
-    costs = np.where(np.isfinite(mirrored), (costs + mirrored) / 2, costs)
+    costs = np.where(np.isfinite(mirrored), (costs + np.minimum(mirrored, costs + TRUST)) / 2, costs)
     across = side[a] * side[b] < 0
     central = (side[a] == 0) & (side[b] == 0)
     group = np.arange(n_sections)  # Kruskal: the tree that each section is in
