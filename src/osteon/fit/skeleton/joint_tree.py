@@ -45,7 +45,7 @@ SMALL, APART, LITTLE = 0.02, 0.1, 0.02
 #: A joint is at its boundary where its residual exceeds this and it is farther than this from it, in diagonals.
 UNSURE, ASTRAY = 0.02, 0.03
 #: A joint slides where its residual exceeds this, in diagonals.
-SLIDING = 0.02
+SLIDING = 0.015
 #: The mirror image of a joint counts as at most this much more than the joint itself: it may be no image.
 TRUST = 0.03
 #: Limbs of at least this part of the length of the longest ones are as long.
