@@ -42,7 +42,7 @@ CHARACTERS = {
 }
 #: E may grow by this factor.
 GROWTH = 1.1
-#: Frames of each character, evenly spaced.
+#: Largest number of frames of each character; of longer clips every second frame, every third, and so on.
 FRAMES = 70
 
 
@@ -92,7 +92,7 @@ def _characters_rows(run: BenchRun, how: str, bounds: Bounds, *, posed: bool) ->
         if model is None:
             continue
         run.report(f"{name}: skeleton, {how}")
-        frames = np.unique(np.linspace(0, model.n_frames - 1, FRAMES).astype(np.int64))
+        frames = np.arange(0, model.n_frames, -(-model.n_frames // FRAMES))
         sequence, true = subject(model, frames, posed=posed)
         score, more = _score(run, f"{name}, {how}", sequence, true)
         scores.append(score)
@@ -190,7 +190,7 @@ def _held_out(run: BenchRun, name: str, clip: str) -> list[Row]:
     run.report(f"{name}: clip {clip} held out")
     own = next(part for part in model.clips if part.name == clip)
     frames = np.array([f for f in range(model.n_frames) if not own.start <= f < own.stop])
-    sequence, true = subject(model, frames[np.unique(np.linspace(0, len(frames) - 1, FRAMES).astype(np.int64))])
+    sequence, true = subject(model, frames[:: -(-len(frames) // FRAMES)])
     found = rig_sequence(sequence, options=RigOptions(threads=run.threads))
     score = score_rig(true, scored_rig(found.model, found.ends))
     unseen, _ = subject(model, np.arange(own.start, own.stop))

@@ -270,17 +270,17 @@ def _name_head(names: list[str], tree: _Tree, front: int, up: int) -> None:
 
 
 def _name_others(names: list[str], tree: _Tree) -> None:
-    """Names of what is left: by the joint that it hangs on."""
-    for joint in range(len(names)):
-        if names[joint]:
+    """Names of all other chains, by the joint that they hang on: `spine_part_1_L`, then `spine_part_1_2_L`."""
+    for first in range(len(names)):
+        if names[first]:
             continue
-        path = tree.path_to_root(joint)
-        known = next((names[j] for j in path if names[j]), "body")
-        base = known.removesuffix("_L").removesuffix("_R").removesuffix("_part")
-        number, side = 1, tree.sides[joint]
-        while (name := f"{base}_part_{number}{side}") in names:
+        known = next((names[j] for j in tree.path_to_root(first) if names[j]), "body")
+        base = known.removesuffix("_L").removesuffix("_R")
+        number, side = 1, tree.sides[first]
+        while f"{base}_part_{number}{side}" in names:
             number += 1
-        names[joint] = name
+        for depth, joint in enumerate(j for j in tree.chain(first) if not names[j]):
+            names[joint] = f"{base}_part_{number}{f'_{depth + 1}' if depth else ''}{side}"
 
 
 #: Name of a humanoid joint -> its name in each standard, for joints that have one. Spines and necks are added below.

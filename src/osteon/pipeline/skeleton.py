@@ -44,7 +44,7 @@ from osteon.fit.skeleton.joint_tree import (
 from osteon.fit.skeleton.local_skin import LocalFit
 from osteon.fit.skeleton.pair_joints import measure_pairs
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
-from osteon.fit.skeleton.sides import Sides, find_sides
+from osteon.fit.skeleton.sides import Sides, find_sides, sides_of_joints
 from osteon.fit.skeleton.surface_graph import surface_graph
 from osteon.fit.skin.bones import complete_bones, seed_bones
 from osteon.fit.skin.influences import Influences
@@ -256,9 +256,9 @@ class _Recovery:
         if clustering.n_bones:
             core = problem.from_input(fit_core_bones(task.sequence, clustering.labels, "rigid"))
             starts.append(complete_bones(coarse, core, n_first, task.threads))
-        if not options.bones:
-            few_enough = [count for count in SEEDS if VERTICES_A_BONE * count < coarse.n_vertices]
-            starts += [seed_bones(coarse, count, task.threads) for count in few_enough]
+        counts = SEEDS if not options.bones else SEEDS[:1] if n_first < SEEDS[0] else ()
+        few_enough = [count for count in counts if VERTICES_A_BONE * count < coarse.n_vertices]
+        starts += [seed_bones(coarse, count, task.threads) for count in few_enough]
 
         def on_round(fraction: float, error_percent: float) -> None:
             report_progress(task.progress, "sections", 0.1 + 0.8 * fraction, error_percent)
@@ -414,7 +414,11 @@ class _Recovery:
             names: tuple[str, ...] = tuple(joint.name for joint in self.edited.joints)
         else:
             words = ["_R", "", "_L"]
-            suffixes = [words[int(side) + 1] for side in sides.side]
+            side = sides.side
+            if self.sides_plane is not None:
+                away = self.sides_plane.distances(world[..., 3]) / (self.diagonal * self.problem.rest_scale)
+                side = sides_of_joints(side, parents, away)
+            suffixes = [words[int(s) + 1] for s in side]
             if not sides.known:
                 for left, right in self._pairs(influences):
                     suffixes[left], suffixes[right] = "_L", "_R"

@@ -76,6 +76,27 @@ def _skeleton_loaders() -> tuple[Loader, ...]:
     return (load_skeleton, *_pose_loaders())
 
 
+def _tree_loaders() -> tuple[Loader, ...]:
+    from osteon.io.skeletons.section_tree import load_section_tree
+
+    return (load_section_tree,)
+
+
+def _trees() -> list[bytes]:
+    """A tree of three joints over four vertices, and one with an edit of each kind."""
+    from osteon.io.skeletons.section_tree import SectionJoint, SectionTree, section_tree_text
+
+    places = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]])
+    joints = tuple(SectionJoint(f"j{j}", j - 1, tuple(places[j].tolist()), (j,)) for j in range(3))
+    bones = np.array([[0, 1], [1, 0], [1, 2], [2, 1]])
+    weights = np.array([[1.0, 0], [0.5, 0.5], [0.75, 0.25], [1, 0]])
+    plain = json.loads(section_tree_text(SectionTree(joints, bones, weights, places)))
+    edited = json.loads(json.dumps(plain))
+    edited["joints"]["j1"]["sections"] = [1, 2]
+    edited["joints"]["j2"] = {"parent": "j0", "position": [1.5, 0, 0], "split_from": "j1"}
+    return [json.dumps(plain).encode(), json.dumps(edited).encode()]
+
+
 def _comparison_loaders() -> tuple[Loader, ...]:
     from osteon.io.comparisons import parse_summary
 
@@ -240,6 +261,10 @@ _READERS = (
     FuzzReader(
         *("pose", ".json", _pose_loaders, _texts(text_seeds.POSES), (mutate_json,)),
         ("poses.pose_json", "poses.bone_pose", "poses.load", *_JSON),
+    ),
+    FuzzReader(
+        *("tree", ".json", _tree_loaders, _trees, (mutate_json,)),
+        ("skeletons.section_tree", *_JSON),
     ),
     FuzzReader(
         *("comparison", ".json", _comparison_loaders, _texts(text_seeds.COMPARISONS), (mutate_json,)),

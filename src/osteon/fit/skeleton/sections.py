@@ -120,9 +120,7 @@ def find_sections(
         def on_prune(fraction: float, error_percent: float, number: int = number) -> None:
             on_round((number + fraction) / (len(starts) + 2), error_percent)
 
-        skin = fit.run(fit.begin(start), ROUNDS)
-        if not options.count:
-            skin = fit.run(fit.split_pieces(skin), ROUNDS)
+        skin = fit.run(fit.split_pieces(fit.run(fit.begin(start), ROUNDS)), ROUNDS)
         skins.append(_pruned(fit, skin, options, on_prune))
     best = min(skins, key=lambda skin: _quality(fit, skin))
     if not options.count:

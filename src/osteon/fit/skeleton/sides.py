@@ -26,6 +26,8 @@ from osteon.fit.mirror import MirrorPlane
 LATERAL = 0.9
 #: Vertices closer to the plane than this, of the diagonal, are on no side.
 ASIDE = 0.005
+#: Least distance of a lateral joint from the plane, of the diagonal.
+BESIDE = 0.03
 #: Weight of a difference in size, in diagonals; largest distance of a pair; largest ratio of masses.
 SIZE, PAIRED, RATIO = 0.02, 0.06, 3.0
 
@@ -71,6 +73,20 @@ def find_sides(
     if not ((side > 0).any() and (side < 0).any() and (side == 0).any()):
         return Sides.none(n_sections)
     return Sides(side, _pairs(side, masses, gaps, diagonal))
+
+
+def sides_of_joints(side: Int64, parents: Int64, away: Float64) -> Int64:
+    """(b,) sides of joints: those of their sections, and of a thigh that reaches across the plane that of its leg.
+
+    A central section is lateral as a joint if all its children are on one side and so is the joint itself, by more
+    than BESIDE; `away` (b,) are the distances of the joints to the left of the plane, in diagonals.
+    """
+    out = side.copy()
+    for b in range(len(parents) - 1, 0, -1):
+        children = out[parents == b]
+        if out[b] == 0 and len(children) and abs(children.sum()) == len(children) and away[b] * children[0] > BESIDE:
+            out[b] = children[0]
+    return out
 
 
 def _pairs(side: Int64, masses: Float64, gaps: Float64, diagonal: float) -> Int64:

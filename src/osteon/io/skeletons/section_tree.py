@@ -23,7 +23,7 @@ import numpy as np
 
 from osteon.core.arrays import Float64, Int64
 from osteon.core.errors import GeometryError
-from osteon.io.load.source import PathLike, Source, quote
+from osteon.io.load.source import Claims, PathLike, Source, quote
 from osteon.io.save import GENERATOR, GENERATOR_KEY
 from osteon.io.save.atomic import atomic_file
 from osteon.io.skeletons.parsing import JsonValue, nearest_of, read_json
@@ -32,6 +32,8 @@ from osteon.io.skeletons.parsing import JsonValue, nearest_of, read_json
 SAME = 1e-6
 #: Largest stored weight.
 WHOLE = 65_535
+#: Stored bytes per vertex, of eight influences.
+MOST_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,13 @@ class SectionTree:
 
 
 def save_section_tree(tree: SectionTree, path: PathLike) -> None:
-    """Write a tree as JSON, a joint per line."""
+    """Write a tree as a text file."""
+    with atomic_file(path) as temporary:
+        temporary.write_text(section_tree_text(tree))
+
+
+def section_tree_text(tree: SectionTree) -> str:
+    """A tree as JSON, one joint per line."""
     names = [joint.name for joint in tree.joints]
     lines = []
     for joint in tree.joints:
@@ -103,9 +111,7 @@ def save_section_tree(tree: SectionTree, path: PathLike) -> None:
         "weights": _packed(tree.bones, tree.weights),
     }
     head = f'{{\n  "{GENERATOR_KEY}": {json.dumps(GENERATOR)},\n  "joints": {{\n'
-    text = head + ",\n".join(lines) + f'\n  }},\n  "sections": {json.dumps(stored)}\n}}\n'
-    with atomic_file(path) as temporary:
-        temporary.write_text(text)
+    return head + ",\n".join(lines) + f'\n  }},\n  "sections": {json.dumps(stored)}\n}}\n'
 
 
 def load_section_tree(path: PathLike) -> SectionTree:
@@ -136,11 +142,12 @@ def _read_sections(value: JsonValue) -> tuple[Float64, Int64, Float64]:
     problem = fields["weights"].error("is damaged; save the tree again with --save-tree")
     try:
         packed = base64.b64decode(fields["weights"].text(), validate=True)
+        Claims(value.source, len(packed)).unpack(MOST_BYTES * n_vertices, "its sections")
         unpacker = zlib.decompressobj()
-        data = unpacker.decompress(packed, 32 * max(1, n_vertices) + 1)
+        data = unpacker.decompress(packed, MOST_BYTES * max(1, n_vertices) + 1)
     except (binascii.Error, zlib.error) as error:
         raise problem from error
-    if len(places) != count or not n_vertices or len(data) % (4 * n_vertices) or len(data) > 32 * n_vertices:
+    if len(places) != count or not n_vertices or len(data) % (4 * n_vertices) or len(data) > MOST_BYTES * n_vertices:
         raise problem
     rows = np.frombuffer(data, "<u2").reshape(n_vertices, -1).astype(np.int64)
     if not rows.shape[1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from osteon.fit.mirror import MirrorPlane
-from osteon.fit.skeleton.sides import Sides, find_sides
+from osteon.fit.skeleton.sides import Sides, find_sides, sides_of_joints
 
 PLANE = MirrorPlane(np.array([1.0, 0, 0]), 0.0)
 #: Trunk, left upper and lower arm, right upper and lower arm; the right arm is posed differently.
@@ -47,3 +47,11 @@ def test_reordered_sides() -> None:
     sides = sides_of(X).ordered(np.array([3, 0, 4, 2, 1]))
     assert sides.side.tolist() == [-1, 0, -1, 1, 1]
     assert sides.partner.tolist() == [4, -1, 3, 2, 0]
+
+
+def test_a_thigh_across_the_plane_belongs_to_its_leg() -> None:
+    """Hips, spine, thigh, lower leg, foot: the thigh is central as a section, and its joint left of the plane."""
+    side, parents = np.array([0, 0, 0, 1, 1]), np.array([-1, 0, 0, 2, 3])
+    for away, expected in ((0.031, 1), (0.029, 0), (-0.031, 0)):
+        found = sides_of_joints(side, parents, np.array([0, 0, away, 0.1, 0.1]))
+        assert found.tolist() == [0, 0, expected, 1, 1]
