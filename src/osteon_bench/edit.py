@@ -1,8 +1,8 @@
 """Edits of the rest pose against the same edits in the frames of the source, and what they cost.
 
 - Humps on 24 places of horse, cow and Fox (`edit_patches.py`), for every family, rank 0 and 10: the largest distance
-  of an edited vertex from where the patch's frame in the source puts it, of the hump's height. The bound holds where the
-  source moves the patch as one, so that it has a frame, and is missed where it bends the patch.
+  of an edited vertex from where the patch's frame in the source puts it, of the hump's height. The bound is kept where
+  the source moves the patch as one, so that it has a frame, and missed where it bends the patch.
 - A zero edit gives the bytes of the model; two edits give the same positions in any order, bit for bit.
 - The time of an edit over that of a fit.
 - Edited models in players, against `osteon play`.
