@@ -222,9 +222,8 @@ def test_escape_leaves_and_other_panels_end_it(person: Person) -> None:
     assert person.page.evaluate("() => window.osteon.engine.model.extras.length") == 0
 
 
+@pytest.mark.parametrize("person", ["wide"], indirect=True)
 def test_the_tree_holds_all_vertices_and_rays_miss_nothing(person: Person) -> None:
-    if person.size != "wide":
-        pytest.skip("the same script")
     begins(person)
     found = person.page.evaluate(TREE)
     assert found["outside"] <= 0
@@ -249,9 +248,8 @@ def first_hit(corners: np.ndarray, origin: np.ndarray, along: np.ndarray) -> flo
     return float(far[inside].min(initial=np.inf))
 
 
+@pytest.mark.parametrize("person", ["wide"], indirect=True)
 def test_the_page_and_python_simulate_alike(person: Person) -> None:
-    if person.size != "wide":
-        pytest.skip("the same script")
     begins(person)
     model = posable_model()
     top = pose_frames(model, 0, 1)[0].max(axis=0)

@@ -12,7 +12,7 @@ from osteon.core.animation import Clip
 from osteon.io import save_model, save_sequence
 
 from .eigenskin_case import write_arm
-from .page_person import SIZES, Person, fox
+from .page_person import PANELS, SIZES, Person, fox
 from .serving import served
 from .test_page_panels import CUT, PARTS, drawn
 
@@ -126,14 +126,14 @@ def test_a_sequence_without_a_model_opens_fit_with_skin_it_in_view(
         person.leaves()
 
 
-def test_all_ten_panels_of_a_character_with_eigenskin_can_be_opened(chromium: Any, tmp_path: Path, size: str) -> None:
+def test_all_panels_of_a_character_with_eigenskin_can_be_opened(chromium: Any, tmp_path: Path, size: str) -> None:
     model, poses = write_arm(tmp_path)
     with served(tmp_path / "view", str(model), source=str(poses)) as running:
         person = Person(chromium, running.server.address, size, reduced_motion="reduce")
         person.waits_for("s.eigenskin")
         drawn(person)
         assert assert_in_view(person, FOOTER, 3) == ["Undo", "Redo", "To rest"]
-        panels = ("Compare", "Bones", "Corrections", "Fit", "Pose", "EigenSkin", "Levels", "Crowd", "View", "About")
+        panels = (*PANELS[: PANELS.index("Edit")], "EigenSkin", *PANELS[PANELS.index("Edit") :])
         for panel in panels:
             person.opens(panel)
             assert_in_view(person, "#tabs button, #panels section:not([hidden]) .head button", 6)

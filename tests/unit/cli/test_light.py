@@ -27,7 +27,7 @@ def _files(tmp_path_factory) -> dict[str, Path]:
     """A model, one with levels, and a sequence without a skin."""
     folder, model = tmp_path_factory.mktemp("bodies"), moving_body()
     save_model(model, folder / "plain.glb")
-    levels = fit_levels(model, options=LodOptions(levels=3, threads=1))
+    levels = fit_levels(model, options=LodOptions(triangles="50%", threads=1))
     save_levels(levels.levels, folder / "levels.glb")
     save_sequence(MeshSequence(pose_frames(model), model.faces, model.rest), folder / "sequence.npz")
     Image.fromarray(np.full((8, 16, 3), 180, np.uint8)).save(folder / "room.png")
@@ -79,7 +79,7 @@ def test_levels_stay_and_get_light(run_here, files):
 
 def test_new_levels_keep_the_light(run_here, files):
     assert run_here("light", files["plain.glb"], "overcast", *QUICK, "-o", "lit.npz").returncode == 0
-    done = run_here("lod", run_here.folder / "lit.npz", "--levels", "3", "-o", "a.glb")
+    done = run_here("lod", run_here.folder / "lit.npz", "--triangles", "50%", "-o", "a.glb")
     assert done.returncode == 0, done.stderr
     before, after = light_of(run_here.folder / "lit.npz"), light_of(run_here.folder / "a.glb")
     np.testing.assert_array_equal(after.transfer.basis, before.transfer.basis)
