@@ -12,6 +12,7 @@ import click
 from osteon.cli.common import WallTime, console, print_json, progress_bar, say_lost, time_text, write_json
 from osteon.cli.info import load_skinned, take_clips
 from osteon.cli.outputs import file_output, plan_outputs
+from osteon.cli.stored_light import PAINTED, notes_on_light
 from osteon.core.compile_kernels import compile_kernels, start_compiling
 from osteon.core.errors import OptionError
 from osteon.fit.kernel_modules import BODY_KERNELS
@@ -62,7 +63,9 @@ def run_scene(
         with outputs.writing():
             with clock.stage("write"):
                 save_scene(files.output, model, scene, tracks, files.character)
-            facts = describe_scene(model, scene, tracks) | {"outputs": [files.output], "seconds": clock.seconds()}
+            notes = notes_on_light([files.character], [files.output], PAINTED)
+            facts = describe_scene(model, scene, tracks) | {"outputs": [files.output], "notes": list(notes)}
+            facts["seconds"] = clock.seconds()
             write_json(facts, json_file)
     print_json(facts, json_file)
     say_lost(model.asset, files.output, quiet=quiet)
@@ -126,4 +129,6 @@ def print_scene(facts: dict[str, Any], output: str, seconds: str) -> None:
                 *(name, body["name"], "never" if first is None else f"{first:.2f} s", f"{body['travelled']:.3g}")
             )
     out.print(table)
+    for note in facts["notes"]:
+        out.print(f"[yellow]note:[/] {note}")
     click.echo(f"Written to {output}: the character and {facts['bodies']} bodies, {seconds}.")

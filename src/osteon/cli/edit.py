@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from osteon.cli.common import (
 from osteon.cli.info import load_skinned
 from osteon.cli.option_flags import options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, model_output, plan_outputs, sequence_output
+from osteon.cli.stored_light import OTHER_SURFACE, notes_on_light
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import GeometryError, OptionError
 from osteon.core.options import drop_unused, option
@@ -115,6 +116,8 @@ def edit(
             import osteon.apply.edit.edit_rest  # noqa: F401  compiled kernels, which take a while
         with clock.stage("edit"):
             found, stored = _edit(model, stored, edited_file, files.map, options, progress)
+            notes = notes_on_light([model_file], files.outputs, OTHER_SURFACE)
+            found = with_notes(found, notes)
         with outputs.writing():
             with clock.stage("write"):
                 write_edited(found, stored, files.outputs, save)
@@ -126,6 +129,11 @@ def edit(
     say_lost(model.asset, *files.outputs, quiet=quiet)
     if not quiet and json_file != "-":
         print_edits(facts, clock.seconds(), (*files.outputs, *([files.mesh] if files.mesh else [])), console())
+
+
+def with_notes(found: RestEdit, notes: tuple[str, ...]) -> RestEdit:
+    """The edit with further notes."""
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _kind_of_input(edited: Path | None, files: EditFiles) -> str:
@@ -148,8 +156,6 @@ def _edit(
     progress: Progress | None,
 ) -> tuple[RestEdit, StoredLevels | None]:
     """The edited model, and the levels of its file with the same edits."""
-    from dataclasses import replace
-
     from osteon.apply.edit.edit_rest import edit_rest
 
     dropped = stored is not None and options.subdivide > 0
@@ -166,7 +172,7 @@ def _edit(
             found = edit_rest(model, edited, options=options, coarse=coarse, progress=progress)
     if dropped:
         note = "the levels of detail are for the mesh before subdivision and were left out; run osteon lod again"
-        found = replace(found, notes=(*found.notes, note))
+        found = with_notes(found, (note,))
     return found, None if stored is None or dropped else found.levels(stored)
 
 
@@ -184,8 +190,6 @@ def _naming(path: Path | None) -> Iterator[None]:
 def _edit_by_map(
     model: SkinnedModel, coarse: Sequence[Any], path: Path, options: EditOptions, progress: Progress | None
 ) -> RestEdit:
-    from dataclasses import replace
-
     from osteon.apply.edit.displacement_map import map_displacement, read_map
     from osteon.apply.edit.edit_rest import edit_rest
     from osteon.apply.edit.subdivide import subdivide_model

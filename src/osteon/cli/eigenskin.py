@@ -21,6 +21,7 @@ from osteon.cli.common import (
 )
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.stored_light import OTHER_FRAMES, notes_on_light
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import command_text, drop_unused, option
@@ -115,6 +116,7 @@ def eigenskin(
             plays = file_plays(learned.model, files.outputs, save, None)
             facts = eigenskin_report(learned) | {"plays": plays_json(plays)}
             facts["warnings"] += engine_notes(learned.model, plays, save)
+            facts["warnings"] += notes_on_light([rig], files.outputs, OTHER_FRAMES)
             facts["quality"]["output_bytes"] = written_path(Path(files.outputs[0])).stat().st_size
             facts["seconds"] |= clock.seconds()
             write_json(facts, json_file)

@@ -10,6 +10,7 @@ import click
 from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, time_text, write_json
 from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import file_output, plan_outputs
+from osteon.cli.stored_light import describe_stored_light, light_text
 from osteon.core.errors import FileFormatError
 from osteon.core.options import command_text
 from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model, load_outline, load_sequence
@@ -48,6 +49,7 @@ def info(inputs: tuple[str, ...], load: LoadOptions, json_file: str | None, quie
         elif len(inputs) == 1 and load.rest is None and load.faces is None and holds_model(inputs[0]):
             model = load_model(inputs[0], options=load)
             facts = describe_model(take_clips(model, load.clips, Path(inputs[0]))) | describe_stored_levels(inputs[0])
+            facts |= describe_stored_light(inputs[0])
         elif (outline := load_outline(inputs, options=load)) is not None:
             facts = describe_outline(outline)
         else:
@@ -272,6 +274,8 @@ def _shown(key: str, value: Any) -> str:
     if key == "levels":
         words = (", ".join(f"{_shown('', number)} {name}" for name, number in level.items()) for level in value)
         return "; ".join(words)
+    if key == "light":
+        return light_text(value)
     if value is None:
         return "-"
     if isinstance(value, dict):

@@ -23,6 +23,7 @@ from osteon.cli.common import (
 from osteon.cli.info import load_skinned, take_clips
 from osteon.cli.option_flags import is_any_given, options_of, refuse_given, refuse_unused, some_of
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.stored_light import ONE_LEVEL, OTHER_CLIPS, light_of, notes_on_light
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import drop_unused, option
@@ -135,7 +136,8 @@ def lod(
             found = _fit(file, model, files, options, progress)
         level = _baked_level(found, files)
         with clock.stage("measure"):
-            result = _Result.of(found, level, save, None if load.clips else _light_of(file))
+            result = _Result.of(found, level, save, None if level else light_of(file, model))
+            unlit = notes_on_light([file], files.outputs, ONE_LEVEL if level else OTHER_CLIPS)
         with outputs.writing():
             with clock.stage("write"):
                 result.write(files.outputs, save)
@@ -145,7 +147,7 @@ def lod(
 
                     write_levels_page(files.report, found, result.sizes, progress=progress)
             plays = file_plays(result.model, files.outputs, save, None, coarse_meshes=result.has_coarse)
-            notes = (*found.notes, *engine_notes(result.model, plays, save))
+            notes = (*found.notes, *(() if result.light else unlit), *engine_notes(result.model, plays, save))
             facts = describe_levels(found, result.sizes, level, result.baked) | {
                 "outputs": list(files.outputs),
                 "plays": plays_json(plays),
@@ -244,17 +246,6 @@ class _Result:
         stored = levels.to_stored()
         lit = light_with_levels(levels.model, light, stored)
         save_light(levels.model, lit, path, levels=stored, options=save)
-
-
-def _light_of(file: Path) -> ModelLight | None:
-    """The precomputed light of a model in its file."""
-    from osteon.io import load_stored_light
-
-    if load_stored_light(file) is None:
-        return None
-    from osteon.pipeline.light_files import load_light
-
-    return load_light(file)
 
 
 _HEADINGS = ("level", "bones", "blends", "triangles", "E %", "RMS %", "worst %", "up to", "alone")

@@ -12,6 +12,7 @@ from osteon.cli.common import console, print_json, progress_bar, say_lost, write
 from osteon.cli.info import describe_clips, print_facts
 from osteon.cli.option_flags import refuse_given
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.stored_light import OTHER_FRAMES, notes_on_light
 from osteon.core.errors import OptionError
 from osteon.io import MODEL_FORMATS, LoadOptions, holds_model, load_model, save_model, save_played
 
@@ -66,6 +67,7 @@ def pose_skinned(
 
         posed = pose_model(model, track, turns=options.bones.turns, sticks=sticks)
         facts = _describe(model, posed, sticks) | {"output": output}
+        facts["notes"] += notes_on_light([character], [output], OTHER_FRAMES)
         with outputs.writing():
             if Path(output).suffix.lower() in MODEL_FORMATS:
                 save_model(posed, output)

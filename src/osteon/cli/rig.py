@@ -11,6 +11,7 @@ import click
 from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, write_json
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.stored_light import OTHER_BONES, notes_on_light
 from osteon.cli.skin import print_report, write_outputs
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.options import option
@@ -104,7 +105,7 @@ def rig(
             report = found.fit.report.with_output_bytes(written_path(Path(files.outputs[0])).stat().st_size)
             plays = file_plays(found.model, files.outputs, save, None)
             lost = [note for path in files.outputs for note in note_lost(found.model, path)]
-            lost += found.model.asset.origin.lost
+            lost += [*found.model.asset.origin.lost, *notes_on_light(inputs, files.outputs, OTHER_BONES)]
             notes = (*lost, *engine_notes(found.model, plays, save))
             report = replace(report, warnings=(*report.warnings, *notes)).with_seconds(clock.seconds())
             facts = report.to_json() | {

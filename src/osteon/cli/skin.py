@@ -13,6 +13,7 @@ import numpy as np
 from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, size_text, time_text, write_json
 from osteon.cli.option_flags import is_given, naming_input, optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
+from osteon.cli.stored_light import OTHER_BONES, OTHER_FRAMES, notes_on_light
 from osteon.cli.skin_clips import ClipRun, write_clips
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached
@@ -136,6 +137,7 @@ def skin(
         with clock.stage("load"):
             given = _load(inputs, files.rig, load, clip_options, progress)
         if isinstance(given, PlayedClips):
+            given = replace(given, notes=(*given.notes, *notes_on_light([files.rig], files.outputs, OTHER_FRAMES)))
             write_clips(given, ClipRun(files.outputs, files.report, save, outputs, clock, json_file, quiet))
             return
         sequence, rig, notes = given.sequence, given.rig, given.notes
@@ -169,6 +171,7 @@ def skin(
             lost = [note for path in files.outputs for note in note_lost(found.fit.model, path)]
             lost += [] if kept is not None else found.fit.model.asset.origin.lost
             anew = _notes_on_rig(given.character, found.fit, files.outputs)
+            anew += notes_on_light((*inputs, files.rig), files.outputs, OTHER_BONES)
             notes = (*lost, *anew, *engine_notes(found.fit.model, plays, save))
             report = replace(report, warnings=(*report.warnings, *notes))
             if files.report is not None and curves is not None:
@@ -251,7 +254,12 @@ def _notes_on_rig(character: Character | None, fit: SkinFit, outputs: tuple[str,
         return []
     name = character.document.source.path
     anew = [path for path in outputs if Path(path).suffix.lower() in GLTF and not keeps_rig(character, fit.model, path)]
-    why = "its deformer is not linear" if fit.model.deformer.kind != "linear_blend" else "its mesh is another"
+    model, own = fit.model, character.model
+    why = "its mesh is another"
+    if model.deformer.kind != "linear_blend":
+        why = "its deformer is not linear"
+    elif model.rank and np.array_equal(model.faces, own.faces):
+        why = "its morph targets hold light"
     return [f"{path}: holds the joints of {name}, not the rest of that file: {why}" for path in anew]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from osteon.core.errors import FileFormatError, OptionError
+from osteon.core.errors import FileFormatError, OptionError, OsteonError
 from osteon.core.mesh import PLAIN_PICTURES, Asset
 from osteon.core.model import SkinnedModel, StoredLevels, StoredLight
 from osteon.core.options import check_used
@@ -85,6 +85,17 @@ def load_stored_light(path: PathLike) -> StoredLight | None:
     """The precomputed light beside a model in its file; None if there is none."""
     files = model_format_of(path).light
     return None if files is None else files.read(Path(path))
+
+
+def holds_light(path: PathLike) -> bool:
+    """Whether precomputed light that can be read is beside a model in its file."""
+    found = MODEL_FORMATS.get(Path(path).suffix.lower())
+    if found is None or found.light is None or not Path(path).is_file():
+        return False
+    try:
+        return found.light.read(Path(path)) is not None
+    except OsteonError:
+        return False
 
 
 def check_light_output(path: PathLike) -> LightFiles:

@@ -14,8 +14,8 @@ What the fit changed is appended; all else stays, byte for byte:
 Vertices that follow a node, not a skin, follow that node as before.
 
 Metadata of a document that Osteon wrote change with the model that they describe. Those on the order of vertices and
-triangles stay true. Those on what the fit replaced are changed; a deformer, displacements and levels that were made for
-the earlier weights are removed.
+triangles stay true. Those on what the fit replaced are changed; a deformer, displacements, levels and light that were
+made for the earlier weights are removed.
 """
 
 from __future__ import annotations
@@ -48,10 +48,20 @@ from osteon.io.gltf.patch.motion import (
 
 
 def keeps_mesh(character: Character, model: SkinnedModel) -> bool:
-    """Whether a model has the vertices and triangles of the character, and its joints first."""
+    """Whether a model has the vertices and triangles of the character, and its joints first.
+
+    Not if morph targets of light come last in the mesh: a reader would take those of new corrections for light.
+    """
     mesh, joints = character.model, character.model.n_bones
+    if model.rank and _has_light_targets(character):
+        return False
     same = model.n_vertices == mesh.n_vertices and np.array_equal(model.faces, mesh.faces)
     return same and model.n_bones >= joints and model.track.names[:joints] == mesh.track.names
+
+
+def _has_light_targets(character: Character) -> bool:
+    painted = {} if character.metadata is None else character.metadata.entries.get("painted")
+    return isinstance(painted, dict) and bool(painted.get("targets"))
 
 
 def keeps_motion(character: Character, model: SkinnedModel) -> bool:
@@ -161,7 +171,7 @@ def _world_of_nodes(character: Character, model: SkinnedModel, helpers: list[Hel
 
 
 #: Metadata that were made for the earlier weights.
-_OUTDATED = ("deformer", "displacements", "levels")
+_OUTDATED = ("deformer", "displacements", "levels", "light")
 
 
 def change_metadata(file: PatchedDocument, character: Character, model: SkinnedModel) -> None:
@@ -187,6 +197,7 @@ def append_clip_metadata(file: PatchedDocument, clips: Iterable[Clip]) -> None:
     known = metadata.get("clips")
     if known is None:
         return
+    metadata.pop("light", None)  # it has no coefficients for the new frames
     added = file.items("animations")[len(file.document.items("animations")) :]
     metadata["clips"] = [
         *known,
