@@ -11,8 +11,8 @@ import click
 from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, write_json
 from osteon.cli.option_flags import naming_input, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
-from osteon.cli.stored_light import OTHER_BONES, notes_on_light
 from osteon.cli.skin import print_report, write_outputs
+from osteon.cli.stored_light import OTHER_BONES, notes_on_light
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.options import option
 from osteon.fit.kernel_modules import RIG_KERNELS

@@ -13,8 +13,8 @@ import numpy as np
 from osteon.cli.common import WallTime, console, json_option, print_json, progress_bar, size_text, time_text, write_json
 from osteon.cli.option_flags import is_given, naming_input, optional, options_of, refuse_unused
 from osteon.cli.outputs import file_output, model_output, plan_outputs
-from osteon.cli.stored_light import OTHER_BONES, OTHER_FRAMES, notes_on_light
 from osteon.cli.skin_clips import ClipRun, write_clips
+from osteon.cli.stored_light import OTHER_BONES, OTHER_FRAMES, notes_on_light
 from osteon.core.compile_kernels import start_compiling
 from osteon.core.errors import BoundNotReached
 from osteon.core.options import drop_unused, need, option
