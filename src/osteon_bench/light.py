@@ -27,7 +27,7 @@ from osteon.apply.light.compress import compress_transfer
 from osteon.apply.light.environment import SKIES, project_sky, seen_environment
 from osteon.apply.light.harmonics import n_coefficients, rotate_sh, sh_basis, spiral_directions
 from osteon.apply.light.model_light import ModelLight
-from osteon.apply.light.nmf import factor_nonnegative, first_factors, update_factors
+from osteon.apply.light.nmf import best_errors, factor_nonnegative, first_factors, progressive_factors, update_factors
 from osteon.apply.light.options import LightOptions
 from osteon.apply.light.precompute import FrameFolder, KeyTransfers, LightPlan, transfer_of_keys
 from osteon.apply.light.rays import EmbreeTracer, Tracer, TreeTracer, has_embree
@@ -183,15 +183,21 @@ def factor_rows(run: BenchRun, plan: LightPlan, keys: KeyTransfers, is_horse: bo
         colors = _lit_colors(plan, keys, sky)
         for channels, matrix in (("RGB", colors.reshape(len(colors), -1)), ("luminance", colors @ LUMINANCE)):
             with single_threaded_blas():
-                values = np.linalg.eigvalsh(matrix @ matrix.T)[::-1]
+                best_of = best_errors(matrix, max(NONNEGATIVE))
+                ladder = progressive_factors(matrix, max(NONNEGATIVE))
                 for rank, bound in NONNEGATIVE.items():
-                    best = float(np.sqrt(max(0.0, values[rank:].sum()) / values.sum()))
+                    best = float(best_of[rank - 1])
                     error = factor_nonnegative(matrix, rank).error(matrix)
                     about = f"{plan.model.name}, {sky}, {channels}, rank {rank}"
                     rows.append(figure(about, "relative RMS of non-negative factors, %", 100 * error))
                     what = "over that of any sign"
                     ratio = error / best
                     rows.append(at_most(about, what, ratio, bound) if is_horse else figure(about, what, ratio))
+                    what, ratio = f"the same, the first {rank} of progressive rows", ladder.errors[rank - 1] / best
+                    rows.append(at_most(about, what, ratio, bound) if is_horse else figure(about, what, ratio))
+                worst = max(error / best for error, best in zip(ladder.errors, best_of, strict=False))
+                about = f"{plan.model.name}, {sky}, {channels}, rank 1 to {max(NONNEGATIVE)}"
+                rows.append(figure(about, "largest ratio of progressive rows", worst))
     return rows + _agreement_rows(run, colors @ LUMINANCE)
 
 

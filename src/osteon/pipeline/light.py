@@ -15,7 +15,7 @@ from osteon.apply.light.compress import CompressedTransfer, Float16, compress_tr
 from osteon.apply.light.environment import seen_environment
 from osteon.apply.light.harmonics import rotate_sh
 from osteon.apply.light.model_light import Y00, BakedColors, Environment, GroundLight, ModelLight
-from osteon.apply.light.nmf import factor_nonnegative, sort_rows
+from osteon.apply.light.nmf import progressive_factors
 from osteon.apply.light.options import LightColorOptions, LightOptions
 from osteon.apply.light.precompute import (
     GROUND_REACH,
@@ -128,7 +128,7 @@ def bake_colors(plan: LightPlan, keys: KeyTransfers, light: ModelLight) -> Baked
     rows = colors.reshape(len(colors), -1)
     if ground is not None:
         rows = np.concatenate([rows, ground.reshape(len(ground), -1)], axis=1)
-    found = sort_rows(rows, factor_nonnegative(rows, max(1, plan.options.rank)))
+    found = progressive_factors(rows, max(1, plan.options.rank))
     size = colors[0].size
     weights = np.stack([between_keys(own, plan.keys, plan.model.clips) for own in found.weights])
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from osteon.apply.light.nmf import (
+    best_errors,
     factor_nonnegative,
     first_factors,
     fit_weights_to_rows,
+    progressive_factors,
     relative_error,
     sort_rows,
     update_factors,
@@ -66,6 +68,34 @@ def test_sorted_rows_are_progressive():
         assert (weights[:, count:] == 0).all()
         assert weights.min() >= 0
         assert error == pytest.approx(relative_error(MATRIX, weights, ladder.rows), abs=1e-7)
+
+
+def test_the_first_rows_of_progressive_factors_are_good_factors_themselves():
+    ladder, best = progressive_factors(MATRIX, 5), best_errors(MATRIX, 5)
+    own = np.array([factor_nonnegative(MATRIX, k).error(MATRIX) for k in range(1, 6)])
+    only_sorted = np.array(sort_rows(MATRIX, factor_nonnegative(MATRIX, 5)).errors)
+    errors = np.array(ladder.errors)
+    assert (best <= errors + 1e-12).all()
+    assert (errors < 1.4 * own).all()
+    assert errors[-1] < 1.05 * own[-1]
+    assert errors[1] < 0.8 * only_sorted[1]
+    assert min(ladder.rows.min(), ladder.weights.min()) >= 0
+    for count, (weights, error) in enumerate(zip(ladder.weights, errors, strict=True), 1):
+        assert (weights[:, count:] == 0).all()
+        left = MATRIX - weights[:, :count] @ ladder.rows[:count]
+        assert error == pytest.approx(np.linalg.norm(left) / np.linalg.norm(MATRIX), abs=1e-9)
+
+
+def test_best_errors_are_those_of_the_singular_values():
+    values = np.linalg.svd(MATRIX, compute_uv=False)
+    expected = [np.linalg.norm(values[k:]) / np.linalg.norm(values) for k in range(1, 5)]
+    np.testing.assert_allclose(best_errors(MATRIX, 4), expected, rtol=1e-9)
+
+
+def test_progressive_factors_of_black_and_of_exact_products():
+    assert not np.isnan(progressive_factors(np.zeros((3, 8)), 2).rows).any()
+    exact = RNG.random((9, 2)) @ RNG.random((2, 80))
+    assert progressive_factors(exact, 3).errors[-1] < 2e-3
 
 
 def test_weights_of_fixed_rows_are_the_best_nonnegative_ones():
