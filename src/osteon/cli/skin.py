@@ -443,7 +443,7 @@ def print_report(report: SkinReport, outputs: tuple[str, ...], plays: Sequence[t
         ("RMS", f"{report.rms:.4g}"),
         ("worst", f"{worst['distance']:.4g} at vertex {worst['vertex']}, frame {worst['frame']}"),
         ("shading", _shading_text(report)),
-        ("looks", grade_result(report.quality, has_rig=report.has_rig).sentence()),
+        ("looks", grade_result(report.quality, has_rig=report.has_rig, preset=report.preset).sentence()),
         ("near-rigid", f"{report.near_rigid_fraction:.0%} of the triangles at tolerance {report.tolerance:g}"),
         ("held out", "" if report.heldout_error_percent is None else f"{report.heldout_error_percent:.3f} %"),
         ("smaller by", f"{report.compression_ratio:.1f} x (as floats)"),

@@ -250,11 +250,12 @@ def print_results(results: StudyResults, page: Path) -> None:
         interval = "" if summary.interval is None else "{:.2f} … {:.2f}".format(*summary.interval)
         means.add_row(summary.name, _two(summary.mean), _two(summary.deviation), interval, str(summary.count))
     console().print(means)
-    for pair in results.comparisons:
-        if pair.t is None or pair.p is None:
-            click.echo(f"{pair.first} against {pair.second}: {pair.reason}")
-        else:
-            click.echo(f"{pair.first} against {pair.second}: t {pair.t:.3f}, df {pair.degrees}, p {pair.p:.3g}")
+    for within, pair in zip(results.paired, results.comparisons, strict=True):
+        tested = [("within raters", within.t, within.degrees, within.p_corrected, within.reason)]
+        tested.append(("all answers", pair.t, pair.degrees, pair.p, pair.reason))
+        for how, t, degrees, p, reason in tested:
+            found = reason if t is None or p is None else f"t {t:.3f}, df {degrees}, p {p:.3g}"
+            click.echo(f"{pair.first} against {pair.second}, {how}: {found}")
     click.echo(f"written to {page}")
 
 

@@ -33,12 +33,10 @@ class SkinOptions:
 
     preset: Preset = option(
         "default",
-        help="'paper': Skinning Mesh Animations (2005) step by step.",
+        help="'paper': Skinning Mesh Animations (2005) step by step; with a rig, its influences and weights (section 5)"
+        " for the joints.",
         flags=("--preset",),
-        needs=(
-            need(bound=False, only_for=("paper",), reason="has no search for a bound; use the default preset"),
-            need(rig=False, only_for=("paper",), reason="finds its own bones; use the default preset with a rig"),
-        ),
+        needs=(need(bound=False, only_for=("paper",), reason="has no search for a bound; use the default preset"),),
     )
     model: SkinModel = option(
         "lbs",
@@ -127,7 +125,10 @@ class SkinOptions:
         help="Bones to add to the rig.",
         flags=("--helpers",),
         minimum=0,
-        needs=(need(rig=True, reason="adds bones to a rig; name one with --rig FILE"),),
+        needs=(
+            need(rig=True, reason="adds bones to a rig; name one with --rig FILE"),
+            need(preset="default", reason="the paper preset adds no bones; use the default preset"),
+        ),
     )
     tolerance: float = option(
         0.05,

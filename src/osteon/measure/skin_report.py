@@ -188,7 +188,7 @@ class SkinReport:
             "rounds": self.method.last.iterations,
             "stopped_by": self.method.last.stopped_by,
             "converged": self.method.last.converged,
-            "verdict": asdict(grade_result(self.quality, has_rig=self.has_rig)),
+            "verdict": asdict(grade_result(self.quality, has_rig=self.has_rig, preset=self.preset)),
         }
         return flat | asdict(self)
 
@@ -359,7 +359,7 @@ class Verdict:
         return self.word.lower() + (f": try {self.advice}" if self.advice else "")
 
 
-def grade_result(quality: Quality, *, has_rig: bool = False) -> Verdict:
+def grade_result(quality: Quality, *, has_rig: bool = False, preset: str = "default") -> Verdict:
     """The verdict on a result; with a rig the advice contains no bounds, which need free bones."""
     error = _grade(quality.error_percent, ERROR_PERCENT)
     if quality.karni_gotsman_percent >= 100:
@@ -369,6 +369,8 @@ def grade_result(quality: Quality, *, has_rig: bool = False) -> Verdict:
     worst = max(error, shading)
     word = GRADES[worst] if worst < len(GRADES) else WORST
     closer = f"--helpers {MORE_HELPERS}" if has_rig else f"--max-error {GOOD_ERROR}"
+    if has_rig and preset == "paper":  # which adds no bones
+        closer = "--preset default"
     smoother = f"--normal-rank {MORE_NORMALS}" if has_rig else f"--max-shading {GOOD_SHADING}"
     advice = [closer] * (error >= FAIR) + [smoother] * (shading >= FAIR)
     return Verdict(word, "E" if error >= shading else "shading", " ".join(advice))

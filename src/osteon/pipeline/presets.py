@@ -25,14 +25,12 @@ from osteon.fit.clustering.cluster import (
     sample_triangles,
 )
 from osteon.fit.clustering.core_bones import fit_core_bones
-from osteon.fit.corrections.columns import SkinState
-from osteon.fit.corrections.fit_corrections import displacement_corrections
 from osteon.fit.problem import FitProblem, InputTransforms
 from osteon.fit.skin.bones import complete_bones, removal_costs, seed_bones
 from osteon.fit.skin.influences import select_influences
 from osteon.fit.skin.refine import FULL_ROUNDS, RefineOptions, choose_bone_count, refine_skin
 from osteon.fit.skin.weights import fit_influences
-from osteon.pipeline.stages import SkinTask, Solution, Start, correct_solution, shade_solution
+from osteon.pipeline.stages import SkinTask, Solution, Start, correct_as_paper, correct_solution, shade_solution
 
 #: Bones where mean shift finds no clusters and no number is requested; more follow if E is large.
 FALLBACK_BONES = 16
@@ -164,23 +162,16 @@ def fit_paper(task: SkinTask) -> Solution:
     report_progress(progress, "weights", 0.0)
     with watch.stage("weights"):
         influences = fit_influences(problem, track, options)
-    columns = None
-    if options.rank:
-        report_progress(progress, "correct", 0.0)
-        with watch.stage("correct"):
-            skin = SkinState(problem.from_input(track), influences.bones, influences.weights)
-            rank = min(options.rank, problem.n_frames)
-            columns = displacement_corrections(problem, skin, rank, task.threads)
-    return Solution(
+    solution = Solution(
         InputTransforms.of(track),
         influences,
         clustering.near_rigid_fraction,
         clustering.tolerance,
         clustering.labels,
         (clustering.report,),
-        columns,
-        options.bone_type,
+        bone_type=options.bone_type,
     )
+    return correct_as_paper(task, solution) if options.rank else solution
 
 
 def _paper_clusters(sequence: MeshSequence, options: SkinOptions, progress: Progress | None) -> Clustering:

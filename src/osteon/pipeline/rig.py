@@ -4,6 +4,10 @@
 | --- | --- | --- |
 | as many frames as the sequence           | joints and their motion      | weights, helpers |
 | the same vertices, another motion or none | joints, its weights as start | motion, weights, helpers |
+
+The paper preset finds weights only, as James and Twigg, Skinning Mesh Animations, 2005, section 5, for given bones:
+influences by gamma, then one least-squares problem per vertex. Where the rig has no motion for the sequence, the joints
+are first fitted with the rig's own weights, once.
 """
 
 from __future__ import annotations
@@ -29,10 +33,18 @@ from osteon.fit.skin.bones import bones_for_skin, place_bones, refit_bones
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import Influences, better_of, select_influences
 from osteon.fit.skin.refine import refine_skin
+from osteon.fit.skin.weights import paper_influences
 from osteon.io.two_nodes import orient_joints, project_on_tree
 from osteon.pipeline.presets import cluster_sample, refine_options
 from osteon.pipeline.rig_match import LONGER_EDGES, edge_length, match_vertices, take_vertices
-from osteon.pipeline.stages import SkinTask, Solution, correct_solution, correct_still_skin, shade_solution
+from osteon.pipeline.stages import (
+    SkinTask,
+    Solution,
+    correct_as_paper,
+    correct_solution,
+    correct_still_skin,
+    shade_solution,
+)
 
 STIFF = "rigid joints are closer than joints that stretch, which also stretch their descendants; joints are rigid"
 #: Alternations of solving for joints that stretch, and projecting them onto what their tree can represent.
@@ -181,6 +193,8 @@ def fit_to_rig(task: SkinTask, rig: SkinnedModel) -> Solution:
     solution = replace(shaded, keeps_motion=keeps_motion)
     if not options.rank:
         return solution
+    if options.preset == "paper":
+        return correct_as_paper(task, solution)
     return correct_still_skin(task, solution) if keeps_motion or stretches else correct_solution(task, solution)
 
 
@@ -195,6 +209,8 @@ def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
 
     motion, skeleton = _rig_motion(task.sequence, rig)
     joints = problem.from_input(motion)
+    if options.preset == "paper":
+        return _RigSkin(joints, _weigh(task, joints), bone_type_of(joints), skeleton, motion, 1)
     helpers = HelperOptions(options.influences, options.helpers, options.bone_type, options.stiffness, task.threads)
     transforms, influences = fit_helper_bones(problem, joints, helpers, on_error)
     if _same_vertices(task.sequence, rig):
@@ -203,6 +219,13 @@ def _keep_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
     if options.helpers:
         bone_type = wider_type(bone_type, options.bone_type)
     return _RigSkin(transforms, influences, bone_type, skeleton, motion, rounds)
+
+
+def _weigh(task: SkinTask, transforms: Float64, earlier: Influences | None = None) -> Influences:
+    """Weights for given bones: the paper's, or forward selection."""
+    if task.options.preset == "paper":
+        return paper_influences(task.problem, transforms, task.options)
+    return select_influences(task.problem, transforms, task.options.influences, earlier=earlier, threads=task.threads)
 
 
 def _from_rig(task: SkinTask, rig: SkinnedModel, transforms: Float64) -> Influences:
@@ -219,6 +242,8 @@ def _find_motion(task: SkinTask, rig: SkinnedModel) -> _RigSkin:
     """Joints fitted to the sequence, starting from the rig's weights, then refined with weights."""
     options, problem, threads = task.options, task.problem, task.threads
     start = bones_for_skin(problem, rig.skin.take(task.vertices), rig.n_bones, options)
+    if options.preset == "paper":
+        return _RigSkin(start, _weigh(task, start), options.bone_type, rig.skeleton, rounds=1)
     if options.helpers:
         found = select_influences(problem, start, options.influences, threads=threads)
         everywhere = np.ones(problem.n_vertices, np.bool_)
@@ -284,9 +309,7 @@ def _on_tree(
         free = problem.to_input(found.transforms)
         on_tree = InputTransforms(project_on_tree(free.values, skeleton, range(n_kept, solved.n_bones)))
         transforms = problem.from_input(on_tree)
-        weighed = select_influences(
-            problem, transforms, options.influences, earlier=found.influences, threads=task.threads
-        )
+        weighed = _weigh(task, transforms, found.influences)
         if best is None or weighed.squared_error < best[1].influences.squared_error:
             best = on_tree, replace(fit, transforms=transforms, influences=weighed)
         again = refit_bones(problem, weighed.bones, weighed.weights, transforms, options)
@@ -316,7 +339,7 @@ def limit_bones(model: SkinnedModel, task: SkinTask, limits: BoneLimits) -> Skin
             continue
         changed = True
         transforms = task.problem.from_input(model.track)[:, allowed]
-        found = select_influences(task.problem, transforms, bones.shape[1], threads=task.threads)
+        found = _weigh(task, transforms)
         rows = task.welded_of_vertex[wrong]
         bones[wrong], weights[wrong] = 0, 0
         width = found.bones.shape[1]

@@ -17,7 +17,12 @@ from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
 from osteon.fit.corrections.columns import ColumnFit, SkinState
 from osteon.fit.corrections.corrected_skin import JointRefinementOptions, refine_corrected_skin
-from osteon.fit.corrections.fit_corrections import BLOCK_RANK, fit_corrections, without_flat_blends
+from osteon.fit.corrections.fit_corrections import (
+    BLOCK_RANK,
+    displacement_corrections,
+    fit_corrections,
+    without_flat_blends,
+)
 from osteon.fit.corrections.normals import fit_held_out, fit_model_normals
 from osteon.fit.corrections.shared_normals import with_shared_normals
 from osteon.fit.problem import FitProblem, InputTransforms, NormalRows
@@ -151,6 +156,16 @@ def correct_still_skin(task: SkinTask, solution: Solution) -> Solution:
     with task.watch.stage("correct"):
         skin = solution.skin_state(task.problem)
         columns = fit_corrections(task.problem, skin, task.options.rank, threads=task.threads)
+    return replace(solution, columns=columns)
+
+
+def correct_as_paper(task: SkinTask, solution: Solution) -> Solution:
+    """Add the paper's corrections to fixed bones and weights: the SVD of displacements in the rest frame (eq. 12)."""
+    report_progress(task.progress, "correct", 0.0)
+    with task.watch.stage("correct"):
+        skin = solution.skin_state(task.problem)
+        rank = min(task.options.rank, task.problem.n_frames)
+        columns = displacement_corrections(task.problem, skin, rank, task.threads)
     return replace(solution, columns=columns)
 
 

@@ -155,7 +155,9 @@ def changes_to_try(report: SkinReport, options: SkinOptions, sequence: MeshSeque
 
 
 def rig_changes(report: SkinReport, options: SkinOptions) -> tuple[Change, ...]:
-    """Options that may improve a fit to a rig: helper bones, and no corrections."""
+    """Options that may improve a fit to a rig: helper bones, and no corrections; or weights other than the paper's."""
+    if options.preset == "paper":
+        return (Change("weights by forward selection", "--preset default", change_options(options, preset="default")),)
     helpers = 2 * options.helpers or max(2, report.bones // 8)
     return (_other(options, helpers=helpers, **({"rank": 0} if report.rank else {})),)
 

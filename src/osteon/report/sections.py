@@ -20,7 +20,11 @@ CONSPICUOUS = 0.03
 
 def verdict(report: SkinReport, diagonal: float) -> str:
     """One sentence about the quality, in the colour of its grade."""
-    error, worst, found = report.error_percent, report.worst, grade_result(report.quality, has_rig=report.has_rig)
+    error, worst, found = (
+        report.error_percent,
+        report.worst,
+        grade_result(report.quality, has_rig=report.has_rig, preset=report.preset),
+    )
     off = worst["distance"] / max(diagonal, 1e-300)
     word, style = found.word, "good" if found.is_good else "bad" if found.is_bad else "fair"
     if found.is_good and off > CONSPICUOUS:

@@ -1,4 +1,4 @@
-"""The results of a study as one HTML file: means, a box and whisker plot, and every pair of candidates tested."""
+"""The results of a study as one HTML file: means, a box and whisker plot, and every pair of candidates tested twice."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from osteon.io.save.atomic import atomic_file
 from osteon.report.charts import Axis, Box, box_chart
 from osteon.report.page_parts import section, table, whole_page
 from osteon.study.answers import HIGHEST
+from osteon.study.paired import PairedComparison
 from osteon.study.results import CandidateResult, Comparison, StudyResults
 
 #: Differences with a smaller p are reported as significant.
@@ -19,6 +20,8 @@ STYLE = """.rows { max-height: none; }
 .plot-wide { max-width: 660px; margin-top: 1.4rem; }
 th, td { padding-right: 1.2rem; }
 @media (max-width: 640px) { th, td { padding-right: .7rem; font-size: .85rem; } }
+td:first-child { white-space: nowrap; }
+h3.next { margin-top: 1.6rem; }
 .notes li { margin-bottom: .3rem; }"""
 
 
@@ -32,7 +35,7 @@ def build_study_page(results: StudyResults) -> str:
     """The whole page as text."""
     sections = (
         section("How similar people found them", _ratings(results.results)),
-        section("Do the candidates differ?", _pairs(results.comparisons)),
+        section("Do the candidates differ?", _pairs(results.paired, results.comparisons)),
         section("By character and by side", _parts(results)),
     )
     head = f'<h1>{escape(results.name)}</h1><p class="verdict">{_verdict(results)}</p>{_counts(results)}'
@@ -55,12 +58,21 @@ def _verdict(results: StudyResults) -> str:
     if len(equal) > 1:
         return f"{escape(_listed(equal))} were found equally similar: {_digits(best.mean)} of {HIGHEST}, on average."
     pair = {best.name, others[0].name}
-    found = next(c for c in results.comparisons if {c.first, c.second} == pair)
+    p, how = _decisive(results, pair)
     next_best = f"{escape(others[0].name)} {_digits(others[0].mean)}"
-    if found.p is None:
+    if p is None:
         return f"{verdict}, then {next_best}; there are too few answers to decide whether they differ."
-    real = "they differ" if found.p < SIGNIFICANT else "that may be chance"
-    return f"{verdict}, then {next_best}; {real} (p {_probability(found.p)})."
+    real = "they differ" if p < SIGNIFICANT else "that may be chance"
+    return f"{verdict}, then {next_best}; {real} (p {_probability(p)}, {how})."
+
+
+def _decisive(results: StudyResults, pair: set[str]) -> tuple[float | None, str]:
+    """The p of the test that suits the answers best, and its name: within raters, if there are two or more."""
+    within = next(c for c in results.paired if {c.first, c.second} == pair)
+    if within.p_corrected is not None:
+        return within.p_corrected, "paired t within raters, corrected for the number of pairs"
+    student = next(c for c in results.comparisons if {c.first, c.second} == pair)
+    return student.p, "Student's t of all answers"
 
 
 def _counts(results: StudyResults) -> str:
@@ -91,7 +103,7 @@ def _ratings(found: Sequence[CandidateResult]) -> str:
 
 def _row(result: CandidateResult) -> tuple[str, ...]:
     summary, box = result.summary, result.quartiles
-    interval = "–" if summary.interval is None else "[{:.2f}; {:.2f}]".format(*summary.interval)
+    interval = _between(summary.interval)
     median = "–" if box is None else f"{box.median:g}"
     return summary.name, _digits(summary.mean), _digits(summary.deviation), interval, median, str(summary.count)
 
@@ -117,9 +129,49 @@ def _box(result: CandidateResult) -> Box | None:
     )
 
 
-def _pairs(comparisons: Sequence[Comparison]) -> str:
+def _pairs(paired: Sequence[PairedComparison], comparisons: Sequence[Comparison]) -> str:
     if not comparisons:
         return ""
+    notes = [f"{c.first} against {c.second}: {c.reason}" for c in paired if c.reason]
+    within = (
+        "<h3>Within raters</h3><p>Every rater gives one difference: the mean over scenes rated with both candidates, "
+        "seen from the same side. So it does not matter that some people rate everything higher. The intervals hold "
+        "all differences of the table together with 95 %. p is two-sided, and corrected for the number of pairs "
+        "(Holm). The paired t, with one degree of freedom fewer than there are raters, assumes nearly normal "
+        "differences, Wilcoxon's signed ranks only symmetric ones. "
+        "Effect: the difference over its deviation between raters, with its 95 % interval. Ranks: their "
+        "correlation, 1 if the first candidate always wins.</p>"
+        f"{table(_WITHIN, [_within_row(c) for c in paired])}{_notes(notes)}"
+    )
+    return within + _independent(comparisons)
+
+
+_WITHIN = ("pair", "raters", "difference", "interval", "effect", "paired t", "p", "ranks", "p of the ranks")
+
+
+def _within_row(found: PairedComparison) -> tuple[str, ...]:
+    effect = "–"
+    if found.effect is not None:
+        effect = f"{found.effect:.2f} {_between(found.effect_interval)}".removesuffix(" –")
+    return (
+        f"{found.first} − {found.second}",
+        str(found.raters),
+        "–" if found.difference is None else f"{found.difference:+.2f}",
+        _between(found.interval_together),
+        effect,
+        "–" if found.t is None else f"{found.t:.3f}",
+        _probability(found.p_corrected),
+        "–" if found.correlation is None else f"{found.correlation:+.2f}",
+        _probability(found.p_ranks_corrected),
+    )
+
+
+def _between(interval: tuple[float, float] | None) -> str:
+    return "–" if interval is None else "[{:.2f}; {:.2f}]".format(*interval)
+
+
+def _independent(comparisons: Sequence[Comparison]) -> str:
+    """The tests of the paper, which take all answers to be independent."""
     head = ("pair", "t", "df", "p", "F of the variances", "p of F")
     rows = [
         (
@@ -134,8 +186,9 @@ def _pairs(comparisons: Sequence[Comparison]) -> str:
     ]
     notes = [f"{c.first} against {c.second}: {c.reason}" for c in comparisons if c.reason]
     return (
+        '<h3 class="next">Independent samples, as in the paper</h3>'
         "<p>t tests whether two means differ, with pooled variance; F is the larger variance over the smaller. "
-        "Both p are two-sided: how likely such a difference is where there is none.</p>"
+        "Both p are two-sided and not corrected: how likely such a difference is where there is none.</p>"
         f"{table(head, rows)}{_notes(notes)}"
     )
 
@@ -179,6 +232,6 @@ def _probability(p: float | None) -> str:
 def _footer() -> str:
     return (
         "<footer><p>Asked and tested as in <cite>Mesh Approximation for Animated Characters</cite>, sections 3.2.2 and "
-        "4.2: each answer is a sample. The tests take samples to be independent, which answers of one person are not "
-        f"quite.</p><p>Osteon {escape(__version__)}.</p></footer>"
+        "4.2: each answer is a sample. The tests of independent samples ignore that answers of one person are related; "
+        f"those within raters do not.</p><p>Osteon {escape(__version__)}.</p></footer>"
     )

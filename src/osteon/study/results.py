@@ -32,6 +32,7 @@ import numpy as np
 
 from osteon.io.save.atomic import atomic_file
 from osteon.study.answers import Answer, AnswerFile
+from osteon.study.paired import PairedComparison, compare_within_raters
 from osteon.study.plan import Question
 
 #: Confidence level of the intervals.
@@ -211,6 +212,11 @@ class StudyResults:
     def comparisons(self) -> list[Comparison]:
         return compare_all([result.summary for result in self.results])
 
+    @property
+    def paired(self) -> list[PairedComparison]:
+        """The same pairs within raters."""
+        return compare_within_raters(self.answers, self.candidates)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "study": self.name,
@@ -220,6 +226,7 @@ class StudyResults:
             "answers": len(self.answers),
             "candidates": [_candidate_json(result) for result in self.results],
             "comparisons": [_comparison_json(comparison) for comparison in self.comparisons],
+            "paired": [found.to_json() for found in self.paired],
         }
 
 

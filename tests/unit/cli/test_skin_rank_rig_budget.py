@@ -229,6 +229,20 @@ def test_a_rig(run, limb, rig):
     assert told(done)["error_percent"] < 1e-3
 
 
+@pytest.mark.parametrize("flags", [("--weights", "tsvd"), ("--weights", "bounded", "--delta", 0.1), ()])
+def test_the_papers_weights_on_a_rig(run, limb, rig, flags):
+    done = run("skin", limb, "--rig", rig, "--preset", "paper", *flags, "-o", "out.npz", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert np.array_equal(load_model(run.folder / "out.npz").track.transforms, load_model(rig).track.transforms)
+    assert told(done)["weights"] == (flags[1] if flags else "nnls")
+
+
+def test_a_report_of_the_papers_weights_on_a_rig(run, limb, rig):
+    done = run("skin", limb, "--rig", rig, "--preset", "paper", "-o", "out.npz", "--report", "out.html", "-q")
+    assert done.returncode == 0, done.stderr
+    assert "--preset default" in (run.folder / "out.html").read_text()
+
+
 def test_helpers(run, limb, rig):
     done = run("skin", limb, "--rig", rig, "--helpers", 2, "-o", "out.glb", "--json", "-")
     assert done.returncode == 0, done.stderr

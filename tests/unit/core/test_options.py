@@ -146,8 +146,9 @@ def test_circumstances_are_asked_only_where_they_are_known():
     check_used(SkinOptions(helpers=2, bone_type="rigid"), rig=True, motion="kept")
     with pytest.raises(OptionError, match=r"^bone_type: the rig defines"):
         check_used(SkinOptions(bone_type="rigid"), rig=True, motion="kept")
-    with pytest.raises(OptionError, match=r"^preset paper: finds its own bones"):
-        check_used(SkinOptions(preset="paper"), rig=True)
+    check_used(SkinOptions(preset="paper"), rig=True, motion="kept")
+    with pytest.raises(OptionError, match=r"^helpers: the paper preset adds no bones"):
+        check_used(SkinOptions(preset="paper", helpers=2), rig=True)
 
 
 def test_one_of_several_outputs_is_enough():

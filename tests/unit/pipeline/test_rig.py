@@ -13,10 +13,13 @@ from osteon.core.errors import GeometryError, OptionError
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
+from osteon.core.topology import weld_vertices
 from osteon.core.transforms import compose
 from osteon.deform.pose import pose_frames
+from osteon.fit.problem import InputTransforms, pose_problem
 from osteon.fit.skin.helper_bones import HelperOptions, fit_helper_bones
 from osteon.fit.skin.influences import select_influences
+from osteon.fit.skin.weights import solve_weights
 from osteon.pipeline.skin import SkinFit, skin_sequence
 
 from ...subjects import bent_tube, random_problem
@@ -75,6 +78,38 @@ def test_weights_of_a_known_rig_are_found_again():
     clear = np.linalg.norm(moved[:, :, :2] - moved[:, :, 1:], axis=3).max(axis=0).min(axis=1) > 1e-2
     assert clear.mean() > 0.8
     assert_near(fit.model.skin.dense(3)[clear], baked.skin.dense(3)[clear], 1e-3)
+
+
+@pytest.mark.parametrize("method", ["tsvd", "nnls", "bounded"])
+def test_the_papers_weights_for_given_joints(method):
+    """Section 5 of Skinning Mesh Animations: the weights of `solve_weights`, which is checked against SciPy."""
+    baked, sequence = rig(), fleshy()
+    known = {"delta": 0.2} if method == "bounded" else {}
+    fit = skin(sequence, baked, preset="paper", weights=method, **known)
+    joints_stay(fit, baked)
+    vertices, welded = weld_vertices(sequence)
+    problem = pose_problem(sequence, vertices)
+    joints = problem.from_input(InputTransforms.of(baked.track))
+    expected = solve_weights(problem, joints, 4, method=method, **known)
+    dense = expected.dense(3)[welded]
+    assert_near(fit.model.skin.dense(3), dense, 1e-4 * np.abs(dense).max())
+    assert (fit.model.skin.weights.min() < -1e-3) == (method != "nnls")
+    assert fit.report.weights == method
+
+
+def test_the_papers_weights_where_the_rig_has_no_motion():
+    """The joints are fitted with the weights of the rig, once; then the weights are the paper's."""
+    baked = rig()
+    fit = skin(bent_tube(3, 10).sequence, still(baked), preset="paper", weights="tsvd", bone_type="rigid")
+    assert fit.model.track.names == NAMES
+    assert_plays(fit.model, bent_tube(3, 10).sequence, 1e-3)
+
+
+def test_the_papers_corrections_of_a_rig():
+    plain = skin(fleshy(), rig(), preset="paper").report
+    corrected = skin(fleshy(), rig(), preset="paper", rank=2).report
+    assert corrected.error_percent < 0.5 * plain.error_percent
+    assert corrected.error_percent_by_rank["0"] == pytest.approx(plain.error_percent, rel=1e-3)
 
 
 def test_far_from_the_origin_the_joints_stay_bit_for_bit():
@@ -242,7 +277,7 @@ def test_what_does_not_match_is_refused(refused):
     with refused(GeometryError, "flattened"):
         skin(other, baked.with_animation(track=BoneTrack(flat, "flexible", NAMES)))
     for options, says in (
-        ({"preset": "paper"}, "preset"),
+        ({"preset": "paper", "helpers": 2}, "helpers"),
         ({"bones": 4}, "helpers"),
         ({"holdout": 3}, "holdout"),
     ):

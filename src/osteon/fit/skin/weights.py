@@ -97,19 +97,24 @@ def _normalise(weights: Float64) -> Float64:
     return np.where(usable, weights / np.where(usable, total, 1), first)
 
 
+def paper_influences(problem: FitProblem, transforms: Float64, options: SkinOptions) -> Influences:
+    """The paper's influences and weights with the method of the options."""
+    return solve_weights(
+        problem,
+        transforms,
+        options.influences,
+        method=options.weights,
+        threshold=options.tsvd_threshold,
+        delta=options.delta,
+        threads=available_threads(options.threads),
+    )
+
+
 def fit_influences(problem: FitProblem, track: BoneTrack, options: SkinOptions) -> Influences:
     """Influences for given bones: the paper's, or forward selection."""
     threads, transforms = available_threads(options.threads), problem.from_input(track)
     if options.preset == "paper":
-        return solve_weights(
-            problem,
-            transforms,
-            options.influences,
-            method=options.weights,
-            threshold=options.tsvd_threshold,
-            delta=options.delta,
-            threads=threads,
-        )
+        return paper_influences(problem, transforms, options)
     return select_influences(problem, transforms, options.influences, thorough=True, threads=threads)
 
 
