@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--output",
     required=True,
     metavar="OUT",
-    help="Frames: a folder, 'out/fox_####.obj' or .ply; or one file for all (.npz, .abc).",
+    help="Frames: a folder, 'out/fox_####.obj' or .ply; or one file for all (.npz, .abc, .pc2, …).",
 )
 @click.option(
     "--frames", metavar="A:B|LIST", help="Select frames, counted from 0 over the selected clips: '10:20', '0,5,9'."

@@ -54,7 +54,7 @@ class SkinFiles:
 
     outputs: tuple[str, ...] = option(
         (),
-        help="Model: .glb .gltf .usdc .usda .usdz .npz. Frames: a folder, 'out_####.obj', .ply, .abc. May be repeated.",
+        help="Model: .glb .gltf .usdc .usda .usdz .npz. Frames: a folder, 'out_####.obj', .abc, .pc2. May be repeated.",
         flags=("-o", "--output"),
         metavar="OUT",
         required=True,

@@ -8,9 +8,9 @@ from osteon.core.errors import FileFormatError, OptionError, OsteonError
 from osteon.core.mesh import PLAIN_PICTURES, Asset
 from osteon.core.model import SkinnedModel, StoredLevels, StoredLight
 from osteon.core.options import check_used
-from osteon.io.formats.format_types import LevelFiles, LightFiles
+from osteon.io.formats.format_types import LevelFiles, LightFiles, SequenceFormat
 from osteon.io.formats.options import DEFAULT_LOAD_OPTIONS, DEFAULT_SAVE_OPTIONS, LoadOptions, SaveOptions
-from osteon.io.formats.registry import MODEL_FORMATS, model_format_of
+from osteon.io.formats.registry import FORMATS, MODEL_FORMATS, model_format_of
 from osteon.io.load.source import PathLike, numbered
 from osteon.io.save.atomic import atomic_file
 from osteon.io.save.overwriting import check_not_source
@@ -112,7 +112,10 @@ def note_lost(model: SkinnedModel, path: PathLike) -> tuple[str, ...]:
 
 
 def note_lost_sets(asset: Asset, path: PathLike) -> tuple[str, ...]:
-    """A note if a file of this name cannot hold all sets of texture coordinates and of colours."""
+    """A note if a file of this name cannot hold triangles, or all sets of texture coordinates and of colours."""
+    frames = FORMATS.get(Path(path).suffix.lower())
+    if isinstance(frames, SequenceFormat) and frames.positions_only:
+        return (f"{path}: holds positions only; to read it, name the mesh with --faces FILE",)
     found = MODEL_FORMATS.get(Path(path).suffix.lower())
     lost = [numbered(len(asset.more_uvs), "further set") + " of texture coordinates"] if asset.more_uvs else []
     lost += [numbered(len(asset.more_colors), "further set") + " of colours"] if asset.more_colors else []

@@ -132,6 +132,20 @@ def _array_loaders() -> tuple[Loader, ...]:
     )
 
 
+def _cache_loaders() -> tuple[Loader, ...]:
+    """Load a point cache with the triangles of the seeds, and read its frames."""
+    from osteon.io import LoadOptions, load_sequence
+
+    def load(path: Path) -> Any:
+        return load_sequence(path, options=LoadOptions(faces=path.with_name("faces.npy"))).frames
+
+    return (load,)
+
+
+def _caches(suffix: str) -> Callable[[], list[bytes]]:
+    return lambda: written_seeds.written_sequence(suffix)
+
+
 def _library_loaders() -> tuple[Loader, ...]:
     """Load a mesh that references the material library, and the library alone."""
     from osteon.io import load_sequence
@@ -225,6 +239,13 @@ _READERS = (
     FuzzReader(
         *("npy", ".npy", _array_loaders, lambda: list(_arrays().values()), (mutate_npy,)),
         *(("archives.archive", "archives.sequences"), _arrays),
+    ),
+    *(
+        FuzzReader(
+            *(name, f".{name}", _cache_loaders, _caches(f".{name}"), (mutate_numbers,)),
+            *((f"caches.{name}", "caches.point_cache"), _arrays),
+        )
+        for name in ("mdd", "pc2")
     ),
     FuzzReader("glb", ".glb", _scene_loaders, _glbs, (mutate_glb,), (*_GLTF, "metadata.asset")),
     FuzzReader(

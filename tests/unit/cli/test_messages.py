@@ -32,7 +32,7 @@ def refusal(run: Run, *arguments: str | Path) -> str:
         ("x.fbx", "-o x.glb"),
         ("x.bvh", "-o x.glb"),
         ("x.dae", "-o x.glb"),
-        ("my cloth.mdd", "-o 'my cloth.abc'"),
+        ("my cloth.mcx", "-o 'my cloth.pc2'"),
         ("x.stl", "-o 'x_####.ply'"),
         ("x.nonsense", "-o x.glb"),
     ],
@@ -49,7 +49,7 @@ def test_a_name_without_a_suffix_asks_what_is_meant(run_here: Run, tube_npz: Pat
     line = refusal(run_here, "skin", tube_npz, "-o", "x")
     assert line == (
         "-o: x: the name has no suffix; add one for a model (.npz, .glb, .gltf, .usda, .usdc, .usdz, .usd) or for "
-        "frames in a file (.obj, .ply, .abc), or end it with / for a folder of frames"
+        "frames in a file (.obj, .ply, .npy, .mdd, .pc2, .abc), or end it with / for a folder of frames"
     )
     assert not list(run_here.folder.glob("x*"))
     assert run_here("skin", tube_npz, "--bones", "2", "-o", "x/").returncode == 0
@@ -74,7 +74,7 @@ def test_one_frame_is_one_frame(run_here: Run) -> None:
 
 def test_what_is_proposed_can_be_written() -> None:
     for models in (True, False):
-        for suffix in (".fbx", ".bvh", ".mdd", ".stl", ".vrm", ".unknown"):
+        for suffix in (".fbx", ".bvh", ".mcx", ".stl", ".vrm", ".unknown"):
             why = why_unwritable(f"a b{suffix}", models=models)
             assert why is not None
             proposal = shlex.split(why.partition("take ")[2].replace(",", " ").replace("(", " "))[1]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from osteon import __version__
 from osteon.core.animation import Clip, frame_times
 from osteon.core.arrays import Float32
+from osteon.core.frames import each_frame
 from osteon.core.mesh import Asset
 from osteon.core.sequence import MeshSequence
 from osteon.io.formats.format_types import load_extra
@@ -75,7 +76,7 @@ def _write_frames(library: Any, schema: Any, sequence: MeshSequence) -> None:
         uvs = geom.OV2fGeomParamSample(
             imath.V2fArrayFromBuffer(np.ascontiguousarray(values)), index, geom.GeometryScope.kFacevaryingScope
         )
-    for f, frame in enumerate(sequence.frames):
+    for f, frame in enumerate(each_frame(sequence.source)):
         points = imath.V3fArrayFromBuffer(np.array(frame))
         first = geom.OPolyMeshSchemaSample(points, corners, _ints(sizes), uvs) if f == 0 else None
         schema.set(first or geom.OPolyMeshSchemaSample(points))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from osteon.core.arrays import Float32, Int32
 from osteon.core.errors import FileFormatError
+from osteon.core.frames import FrameSource, frame_blocks
 from osteon.core.progress import Progress, report_progress
 from osteon.io.load.source import Claims, Source, quote
 from osteon.io.meshes.mesh import IntArray, check_corners
@@ -348,11 +349,22 @@ def pack_header(header: Mapping[str, Any]) -> NDArray[np.str_]:
     return np.array(json.dumps(header))
 
 
-def write_archive(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_array(file: IO[bytes], array: NDArray[Any] | FrameSource) -> None:
+    """Write an array as .npy; frames block by block, so that they are never in memory as a whole."""
+    if isinstance(array, np.ndarray):
+        np.lib.format.write_array(file, array, allow_pickle=False)
+        return
+    shape = (array.n_frames, array.n_vertices, 3)
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    for block in frame_blocks(array):
+        file.write(block.frames.astype("<f4", copy=False).tobytes())
+
+
+def write_archive(path: Path, arrays: Mapping[str, NDArray[Any] | FrameSource]) -> None:
     """Write a compressed .npz; members have no date, so equal arrays are written as equal bytes."""
     with zipfile.ZipFile(path, "w") as zipped:
         for key, array in arrays.items():
             info = zipfile.ZipInfo(f"{key}.npy")
             info.compress_type = zipfile.ZIP_DEFLATED
             with zipped.open(info, "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+                write_array(member, array if isinstance(array, FrameSource) else np.asarray(array))

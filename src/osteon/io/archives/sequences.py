@@ -18,7 +18,15 @@ from osteon.core.arrays import Float32, Int32
 from osteon.core.mesh import Asset
 from osteon.core.options import command_text
 from osteon.core.sequence import MeshSequence
-from osteon.io.archives.archive import Archive, open_archive, open_array, pack_header, triangulate_faces, write_archive
+from osteon.io.archives.archive import (
+    Archive,
+    open_archive,
+    open_array,
+    pack_header,
+    triangulate_faces,
+    write_archive,
+    write_array,
+)
 from osteon.io.formats.format_types import SequenceFormat
 from osteon.io.formats.options import ReadRequest
 from osteon.io.load.clips import select_clips
@@ -113,9 +121,9 @@ def write_npz(path: Path, sequence: MeshSequence) -> None:
     """All of a sequence; `read_npz` returns the same."""
     arrays, header = pack_asset(sequence.asset)
     header |= {"name": sequence.name, "clips": pack_clips(sequence.clips)}
-    arrays |= {"frames": sequence.frames, "faces": sequence.faces, "rest": sequence.rest}
-    arrays |= {"format": np.array(SEQUENCE_FORMAT), "version": np.array(SEQUENCE_VERSION)}
-    write_archive(path, arrays | {"header": pack_header(header)})
+    about = {"format": np.array(SEQUENCE_FORMAT), "version": np.array(SEQUENCE_VERSION), "header": pack_header(header)}
+    mesh = {"faces": sequence.faces, "rest": sequence.rest}
+    write_archive(path, {**arrays, "frames": sequence.source, **mesh, **about})
 
 
 NPZ = SequenceFormat(".npz", "NumPy archive", read_npz, write_npz, further_sets=True)
@@ -152,4 +160,10 @@ def read_npy_faces(path: Path) -> tuple[Int32, Asset]:
     return faces.astype(np.int32), Asset(polygon_of_triangle=polygon)
 
 
-NPY = SequenceFormat(".npy", "NumPy array", read_npy)
+def write_npy(path: Path, sequence: MeshSequence) -> None:
+    """Frames (f,v,3), block by block."""
+    with path.open("wb") as file:
+        write_array(file, sequence.source)
+
+
+NPY = SequenceFormat(".npy", "NumPy array", read_npy, write_npy, positions_only=True)

@@ -65,6 +65,7 @@ class SequenceFormat:
     plain_pictures: bool = False  # it holds PNG and JPEG only
     further_sets: bool = False  # it holds more than one set of texture coordinates and of colours
     outline: Callable[[Path, ReadRequest], Outline] | None = None  # None unless it is much faster than reading the file
+    positions_only: bool = False  # it has no triangles, which come from another file
 
 
 @dataclass(frozen=True, slots=True)

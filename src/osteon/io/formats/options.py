@@ -55,7 +55,7 @@ class LoadOptions:
     )
     faces: Path | None = option(  # refused where it is read: only then is it known whether inputs hold triangles
         None,
-        help="Mesh or .npy with the triangles, for inputs that hold none, such as an .npy.",
+        help="Mesh or .npy with the triangles, for inputs that hold none, such as a point cache.",
         flags=("--faces",),
         metavar="FILE",
         needs=(_MOVES, _FRAMES),
@@ -146,6 +146,7 @@ class Connectivity:
     faces: Int32  # (t,3)
     asset: Asset
     origin: Path
+    n_vertices: int | None = None  # of the mesh; None if the file holds triangles only
 
     def asset_for(self, n_vertices: int) -> Asset:
         """The asset of the file, without its colours if they belong to another number of vertices."""

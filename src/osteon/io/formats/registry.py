@@ -14,6 +14,8 @@ from osteon.core.errors import FileFormatError, OptionError
 from osteon.core.plugins import find_plugins, load_plugin
 from osteon.io.archives.model_npz import NPZ_MODEL
 from osteon.io.archives.sequences import NPY, NPZ
+from osteon.io.caches.mdd import MDD
+from osteon.io.caches.pc2 import PC2
 from osteon.io.formats.format_types import Extra, LazyFunction, MeshFormat, ModelFormat, SequenceFormat
 from osteon.io.gltf.formats import GLTF, GLTF_MODELS
 from osteon.io.load.source import PathLike
@@ -50,6 +52,8 @@ _OWN: tuple[AnyFormat, ...] = (
     MEDIT,
     NPZ,
     NPY,
+    MDD,
+    PC2,
     *GLTF,
     ALEMBIC,
     FBX,

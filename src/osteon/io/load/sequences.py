@@ -143,17 +143,18 @@ def _mesh_format(path: Path) -> MeshFormat:
 def _read_connectivity(path: Path) -> Connectivity:
     """Triangles from any file that has some."""
     found = format_of(path)
+    n_vertices: int | None = None
     if isinstance(found, MeshFormat):
         mesh = read_mesh_file(path)
-        faces, asset = mesh.faces, mesh.asset
+        faces, asset, n_vertices = mesh.faces, mesh.asset, len(mesh.vertices)
     elif path.suffix.lower() == ".npy":
         faces, asset = read_npy_faces(path)
     else:
         sequence = found.read(path, ReadRequest())
-        faces, asset = sequence.faces, sequence.asset
+        faces, asset, n_vertices = sequence.faces, sequence.asset, sequence.n_vertices
     if not len(faces):
         raise GeometryError(f"{path}: holds no triangles; name a mesh that has faces")
-    return Connectivity(faces, asset, path)
+    return Connectivity(faces, asset, path, n_vertices)
 
 
 def _with_rest(sequence: MeshSequence, options: LoadOptions) -> MeshSequence:

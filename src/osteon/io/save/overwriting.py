@@ -164,7 +164,7 @@ _INSTEAD = {
     **dict.fromkeys((".fbx", ".dae", ".blend", ".ma", ".mb", ".max", ".c4d", ".3ds", ".x", ".x3d", ".wrl"), _SCENES),
     ".bvh": _Instead(".glb", "which holds mesh, weights and motion where a BVH holds the motion of joints alone"),
     ".vrm": _Instead(".glb", "of which a VRM is a kind"),
-    **dict.fromkeys((".mdd", ".pc2", ".vtx"), _Instead(".abc", "which holds frames of vertices as point caches do")),
+    **dict.fromkeys((".mc", ".mcx", ".vtx"), _Instead(".pc2", "which holds frames of vertices as point caches do")),
     ".stl": _Instead(".ply", "a file for each frame"),
 }
 

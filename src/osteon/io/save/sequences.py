@@ -18,6 +18,7 @@ import numpy as np
 
 from osteon.core.arrays import Float32, FloatArray, Int32
 from osteon.core.errors import FileFormatError, OptionError
+from osteon.core.frames import ReaderFrames, each_frame
 from osteon.core.mesh import Asset
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
@@ -120,7 +121,7 @@ def save_sequence(
             found.write(temporary, sequence)
         return [Path(path)]
     return write_sequence(
-        sequence.frames,
+        each_frame(sequence.source),
         sequence.faces,
         path,
         asset=sequence.asset,
@@ -204,37 +205,33 @@ def _write_one(frames: Iterator[Float32], target: _Target, writer: FrameWriter) 
     return [target.path]
 
 
-#: Vertices that are posed at once; more frames at a time save the work that frames share.
-BLOCK_VERTICES = 1 << 20
-
-
 def save_played(
     model: SkinnedModel, path: PathLike, *, suffix: str = ".obj", progress: Progress | None = None
 ) -> list[Path]:
     """Write the frames of `model`, as `save_sequence` does. Returns the files.
 
-    Frame by frame where the output allows it, so that a long animation is never in memory as a whole.
+    Frames are posed when they are written, a few at a time, so that a long animation is never in memory as a whole.
     """
-    if isinstance(FORMATS.get(Path(path).suffix.lower()), SequenceFormat):
-        return save_sequence(played_sequence(model), path, suffix=suffix, progress=progress)
-    return write_sequence(_posed(model, progress), model.faces, path, asset=model.asset, suffix=suffix)
+    return save_sequence(_streamed(model, progress), path, suffix=suffix)
 
 
 def played_sequence(model: SkinnedModel) -> MeshSequence:
     """All frames of a model, in memory."""
+    streamed = _streamed(model, None)
+    return streamed.with_parts(frames=streamed.frames)
+
+
+def _streamed(model: SkinnedModel, progress: Progress | None) -> MeshSequence:
+    """The frames of a model, posed when they are read."""
     from osteon.deform.edits import edited_model
     from osteon.deform.pose import pose_frames  # compiled: not needed to import the formats
 
     model = edited_model(model)
-    return MeshSequence(pose_frames(model), model.faces, model.rest, model.clips, model.asset, model.name)
 
+    def read(start: int, stop: int) -> Float32:
+        posed = pose_frames(model, start, stop)
+        report_progress(progress, "play", stop / model.n_frames)
+        return posed
 
-def _posed(model: SkinnedModel, progress: Progress | None) -> Iterator[Float32]:
-    """All frames, one after the other."""
-    from osteon.deform.pose import pose_frames
-
-    step = max(1, BLOCK_VERTICES // max(1, model.n_vertices))
-    for start in range(0, model.n_frames, step):
-        for f, frame in enumerate(pose_frames(model, start, min(start + step, model.n_frames)), start):
-            yield frame
-            report_progress(progress, "play", (f + 1) / model.n_frames)
+    frames = ReaderFrames(model.n_frames, model.n_vertices, read)
+    return MeshSequence(frames, model.faces, model.rest, model.clips, model.asset, model.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from osteon import __version__
 from osteon.core.animation import Clip, frame_times
 from osteon.core.arrays import Float64
+from osteon.core.frames import each_frame
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.deform.edits import Edits, edited_model
@@ -77,8 +79,15 @@ def write_usd_sequence(path: Path, sequence: MeshSequence) -> None:
     mesh = define_mesh(pxr, stage, f"{where}/Mesh", sequence.faces, sequence.asset, sequence.rest)
     pictures = picture_names(sequence.asset, path)
     define_materials(pxr, stage, mesh, sequence.faces, sequence.asset, pictures)
-    set_samples(pxr, mesh.GetPointsAttr(), codes, (vectors(pxr, frame) for frame in sequence.frames))
-    set_samples(pxr, mesh.GetExtentAttr(), codes, (extent_of(pxr, frame) for frame in sequence.frames))
+    extents: list[Any] = []
+
+    def points() -> Iterator[Any]:
+        for frame in each_frame(sequence.source):
+            extents.append(extent_of(pxr, frame))
+            yield vectors(pxr, frame)
+
+    set_samples(pxr, mesh.GetPointsAttr(), codes, points())
+    set_samples(pxr, mesh.GetExtentAttr(), codes, iter(extents))
     _set_normals(pxr, mesh, sequence, codes)
     write_metadata(pxr, root.GetPrim(), mesh, pack_metadata(sequence), sequence.asset)
     save_stage(pxr, stage, path, {name: image.data for image, name in pictures.items()})
@@ -177,7 +186,7 @@ def _set_normals(pxr: Any, mesh: Any, sequence: MeshSequence, codes: Float64) ->
     attribute = normal_layout(sequence.mesh, own).define(pxr, mesh, own.values)
     source = source_normals_of(sequence)
     index = normal_layout(sequence.mesh, source.as_stored(source.rest)).normals
-    set_samples(pxr, attribute, codes, (vectors(pxr, source.at(frame)[index]) for frame in sequence.frames))
+    set_samples(pxr, attribute, codes, (vectors(pxr, source.at(frame)[index]) for frame in each_frame(sequence.source)))
 
 
 def _set_extents(pxr: Any, root: Any, model: SkinnedModel, codes: Float64) -> None:
