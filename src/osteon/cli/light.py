@@ -78,10 +78,10 @@ def light(
 ) -> None:
     """Precompute how a skinned, animated model reflects light from all around, with its own shadows.
 
-    MODEL is any glTF, USD or .npz of a skinned model. ENVIRONMENT is an image of the surroundings (.hdr, .png, .jpg) or
-    one of the built-in skies overcast, sunset and studio; the page of `osteon view` rotates and exchanges it. The light
-    is compressed across the frames, and follows the bones. A stock player shows it as vertex colours under the first
-    environment.
+    MODEL is any glTF, USD or .npz of a skinned model. ENVIRONMENT is an image of the surroundings (.hdr, .exr, .png,
+    .jpg) or one of the built-in skies overcast, sunset and studio; the page of `osteon view` rotates and exchanges it.
+    The light is compressed across the frames, and follows the bones. A stock player shows it as vertex colours under
+    the first environment.
 
     \b
     osteon light fox.glb sunset -o fox-lit.glb

@@ -78,7 +78,7 @@ LOD_KERNELS = (
 #: Edits of the rest pose, carried to coarse meshes.
 EDIT_KERNELS = ("osteon.core.box_tree", "osteon.core.normals", "osteon.deform.pose", "osteon.measure.closest_point")
 #: Precomputed light.
-LIGHT_KERNELS = ("osteon.apply.light.ray_kernels", *EDIT_KERNELS)
+LIGHT_KERNELS = ("osteon.apply.light.ray_kernels", "osteon.io.images.piz", *EDIT_KERNELS)
 #: Collision of skinned characters.
 COLLIDE_KERNELS = (
     "osteon.apply.collide.cast_rays",

@@ -15,6 +15,7 @@ import numpy as np
 
 from osteon_bench.fuzzing import packed_seeds, text_seeds, written_seeds
 from osteon_bench.fuzzing.alembic_seeds import alembic_seeds, mutate_ogawa
+from osteon_bench.fuzzing.exr_seeds import exr_seeds
 from osteon_bench.fuzzing.fbx_seeds import fbx_seeds
 from osteon_bench.fuzzing.mutate import Mutation, mutate_bytes, mutate_numbers, mutate_text
 from osteon_bench.fuzzing.mutate_files import mutate_glb, mutate_gltf, mutate_npy, mutate_npz, mutate_ply
@@ -190,6 +191,19 @@ def _fbx_loaders() -> tuple[Loader, ...]:
     return _reusing((load_sequence, lambda path: load_outline([path])))
 
 
+def _image_loaders() -> tuple[Loader, ...]:
+    from osteon.apply.light.environment_image import read_environment_image
+
+    return (read_environment_image,)
+
+
+def _radiance() -> list[bytes]:
+    """A plain image, and one with runs."""
+    head = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X %d\n"
+    runs = b"\2\2\0\x08" + b"\x88\x40\x84\x20\x84\x30\x08abcdefgh\x88\x80"
+    return [head % 3 + bytes(range(100, 124)), head % 8 + 2 * runs]
+
+
 def _saved(array: Any) -> bytes:
     out = io.BytesIO()
     np.save(out, array)
@@ -303,6 +317,8 @@ _READERS = (
     ),
     _usd("usd", ".usda", lambda: [*text_seeds.USDA, *written_seeds.written_model(".usda")], mutate_text),
     _usd("usdc", ".usdc", lambda: written_seeds.written_model(".usdc"), mutate_numbers),
+    FuzzReader("exr", ".exr", _image_loaders, exr_seeds, (mutate_numbers, mutate_bytes), ("images.exr", "images.piz")),
+    FuzzReader("hdr", ".hdr", _image_loaders, _radiance, (mutate_text, mutate_bytes), ("images.radiance",)),
     FuzzReader(
         "fbx",
         ".fbx",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from osteon.apply.light.environment import project_image
 from osteon.apply.light.model_light import ModelLight
 from osteon.apply.light.precompute import FrameFolder, LightPlan, transfer_of_keys
 from osteon.core.sequence import MeshSequence
@@ -17,6 +18,7 @@ from osteon.io import load_stored_light, save_model, save_sequence
 from osteon.lod.model_levels import load_levels, save_levels
 from osteon.lod.options import LodOptions
 from osteon.pipeline.levels import fit_levels
+from osteon_bench.fuzzing.exr_seeds import PIZ, sample_colors
 from tests.light_models import SMALL, moving_body
 
 QUICK = ("--directions", "64", "--rank", "4", "--ground-points", "8")
@@ -33,6 +35,8 @@ def _files(tmp_path_factory) -> dict[str, Path]:
     Image.fromarray(np.full((8, 16, 3), 180, np.uint8)).save(folder / "room.png")
     (folder / "empty.hdr").write_bytes(b"")
     (folder / "noise.png").write_bytes(b"no picture")
+    (folder / "noise.exr").write_bytes(b"no picture")
+    (folder / "sky.exr").write_bytes(PIZ["f2"])
     return {path.name: path for path in folder.iterdir()}
 
 
@@ -59,6 +63,14 @@ def test_light_is_written_to_every_format_with_a_table(run_here, files):
         assert light.baked is not None
         assert light.ground is not None
     assert not list(run_here.folder.glob("*.frames"))
+
+
+def test_an_openexr_image_is_an_environment(run_here, files):
+    done = run_here("light", files["plain.glb"], files["sky.exr"], *QUICK, "-o", "a.npz")
+    assert done.returncode == 0, done.stderr
+    (sky,) = light_of(run_here.folder / "a.npz").environments
+    assert sky.name == "sky"
+    np.testing.assert_array_equal(sky.coefficients, project_image(sample_colors()).coefficients)
 
 
 def test_occlusion_needs_no_environment(run_here, files):
@@ -108,6 +120,7 @@ def test_a_run_continues_with_finished_frames(run_here, files):
         (("plain.glb",), "name an environment"),
         (("plain.glb", "empty.hdr"), "is empty"),
         (("plain.glb", "noise.png"), "cannot be read as an image"),
+        (("plain.glb", "noise.exr"), "is no OpenEXR image"),
         (("plain.glb", "plain.glb"), "is no image of an environment"),
         (("plain.glb", "none.hdr"), "does not exist"),
         (("sequence.npz", "studio"), "sequence.npz"),

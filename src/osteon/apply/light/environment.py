@@ -132,7 +132,7 @@ SKIES: dict[str, Callable[[Float64], Float64]] = {"overcast": _overcast, "sunset
 
 
 def load_environment(path: str | Path, up: UpAxis = "y") -> Environment:
-    """The environment of a built-in sky, or of an image: .hdr (Radiance), .png, .jpg."""
+    """The environment of a built-in sky, or of an image: .hdr (Radiance), .exr, .png, .jpg."""
     if str(path) in SKIES and not Path(path).exists():
         return project_sky(SKIES[str(path)], up, str(path))
     from osteon.apply.light.environment_image import read_environment_image

@@ -191,7 +191,7 @@ def best_errors(matrix: Float64, rank: int) -> Float64:
     """(rank,) relative errors of the best factors of any sign at rank 1 …, but never zero."""
     values = np.maximum(0, np.linalg.eigvalsh(matrix @ matrix.T)[::-1])
     left = np.maximum(0, values.sum() - np.cumsum(values)[:rank])
-    return np.maximum(np.sqrt(left / (values.sum() or 1.0)), _LEAST_ERROR)
+    return np.asarray(np.maximum(np.sqrt(left / (values.sum() or 1.0)), _LEAST_ERROR))
 
 
 def sort_rows(matrix: FloatArray, factors: Factors) -> Ladder:

@@ -1,0 +1,1 @@
+"""Images of high dynamic range: Radiance (.hdr) and OpenEXR (.exr)."""
