@@ -18,6 +18,7 @@ from osteon.cli.edit import EditFiles
 from osteon.cli.eigenskin import EigenSkinFiles
 from osteon.cli.light import LightFiles
 from osteon.cli.lod import LodFiles
+from osteon.cli.paper import PaperFiles
 from osteon.cli.pose import PoseFiles
 from osteon.cli.rig import RigFiles
 from osteon.cli.simulate import SimulateFiles
@@ -31,6 +32,7 @@ from osteon.io import LoadOptions, SaveOptions
 from osteon.io.engines import ENGINES, Engine
 from osteon.io.formats.options import ClipOptions
 from osteon.lod.options import LodOptions
+from osteon.papers.run import PaperOptions
 from osteon.pipeline.options import Budget, CompareOptions, RigOptions
 from osteon.simplex.options import PoserOptions
 
@@ -45,6 +47,7 @@ _CLASSES = (
     *(LightFiles, LightOptions, LightColorOptions),
     *(CollideOptions, BodyFiles, BodyOptions),
     *(PoseFiles, PoserOptions),
+    *(PaperFiles, PaperOptions),
     *(StudyServing, StudyReportFiles),
 )
 _PLACE = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

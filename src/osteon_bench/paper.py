@@ -1,7 +1,7 @@
 """Table 1 of Skinning Mesh Animations for the available sequences, with the paper's figures.
 
-The paper preset is bounded by 1.1 times the paper's error with NNLS weights, and by its number of bones and near-rigid
-fraction; the default preset, at the paper's number of bones, by its own ceilings, also with ten corrections (the
+The paper preset is bounded by 1.1 times the paper's errors, by its number of bones, near-rigid fraction, compression
+and times; the default preset, at the paper's number of bones, by its own ceilings, also with ten corrections (the
 figures in brackets in the table).
 """
 
@@ -12,7 +12,10 @@ from itertools import pairwise
 
 from osteon.core.animation import BoneType
 from osteon.core.sequence import MeshSequence
-from osteon.core.skin_options import SkinOptions, WeightMethod
+from osteon.core.skin_options import SkinOptions
+from osteon.papers.mesh_animations.printed import RANK, PrintedRow, printed_row
+from osteon.papers.mesh_animations.variants import VariantOptions, fit_variants
+from osteon_bench.paper_built_in import built_in_rows
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 
@@ -21,82 +24,54 @@ from osteon_bench.run import BenchRun, find_sequence
 class PaperRow:
     """A row of table 1 (eps = 0.05, at most 4 influences), and our bounds."""
 
-    bones: int
-    near_rigid: float
-    errors: dict[tuple[BoneType, WeightMethod], float]  # E %, without corrections
-    corrected: dict[tuple[BoneType, WeightMethod], float | None]  # E % at rank 10; None: not in the paper
+    printed: PrintedRow
     bone_range: tuple[float, float]
     near_rigid_slack: float | None  # None: not bounded by the paper's
     ceilings: dict[BoneType, float]  # E % of the default preset at `bones`
     corrected_ceiling: float  # the same at rank 10, flexible
 
-
-def _errors(a: float, b: float, c: float, d: float) -> dict[tuple[BoneType, WeightMethod], float]:
-    return {("rigid", "tsvd"): a, ("rigid", "nnls"): b, ("flexible", "tsvd"): c, ("flexible", "nnls"): d}
-
-
-def _corrected(a: float, b: float, c: float | None, d: float) -> dict[tuple[BoneType, WeightMethod], float | None]:
-    return {("rigid", "tsvd"): a, ("rigid", "nnls"): b, ("flexible", "tsvd"): c, ("flexible", "nnls"): d}
+    @property
+    def bones(self) -> int:
+        return self.printed.bones
 
 
-def _within_a_fifth(bones: int) -> tuple[float, float]:
-    return bones * 0.8 - 1, bones * 1.2 + 1
+def _row(
+    model: str,
+    slack: float | None,
+    flexible: float,
+    rigid: float,
+    corrected: float,
+    bones: tuple[float, float] = (0, 0),
+) -> PaperRow:
+    """A row whose bones are within a fifth of the printed number, unless `bones` is a range."""
+    printed = printed_row(model)
+    near = (printed.bones * 0.8 - 1, printed.bones * 1.2 + 1)
+    return PaperRow(printed, bones if bones[1] else near, slack, {"flexible": flexible, "rigid": rigid}, corrected)
 
 
 TABLE = {
-    "horse": PaperRow(
-        30,
-        0.84,
-        _errors(8.10, 8.90, 3.62, 4.53),
-        _corrected(1.46, 1.38, 0.59, 0.53),
-        _within_a_fifth(30),
-        0.1,
-        {"flexible": 1.9, "rigid": 2.8},
-        0.45,
-    ),
-    "chicken": PaperRow(
-        22,
-        0.83,
-        _errors(0.69, 0.84, 0.39, 0.45),
-        _corrected(0.20, 0.17, 0.57, 0.14),
-        _within_a_fifth(22),
-        0.1,
-        {"flexible": 0.30, "rigid": 0.34},
-        0.12,
-    ),
-    "elasticcow": PaperRow(
-        18,
-        0.41,
-        _errors(2.82, 3.27, 3.09, 3.18),
-        _corrected(1.54, 1.55, 1.94, 2.02),
-        (15, 30),
-        None,
-        {"flexible": 0.60, "rigid": 1.05},
-        0.38,
-    ),
-    "clothhorse": PaperRow(
-        6,
-        0.13,
-        _errors(41.7, 44.1, 28.1, 30.3),
-        _corrected(15.3, 0.88, None, 0.74),
-        _within_a_fifth(6),
-        0.1,
-        {"flexible": 4.5, "rigid": 6.2},
-        0.40,
-    ),
+    "horse": _row("horse", 0.1, 1.9, 2.8, 0.45),
+    "chicken": _row("chicken", 0.1, 0.30, 0.34, 0.12),
+    "elasticcow": _row("elasticcow", None, 0.60, 1.05, 0.38, (15, 30)),
+    "clothhorse": _row("clothhorse", 0.1, 4.5, 6.2, 0.40),
 }
 
-#: The rank of the figures in brackets.
-RANK = 10
 #: Largest ratio of a model truncated to rank 0 to the ceiling of a model fitted without corrections.
 CUT_SLACK = 1.1
 #: Largest E % with as many corrections as frames.
 FULL_RANK_CEILING = 1e-3
 #: The paper's own error may be missed by this factor.
 SLACK = 1.1
+#: The paper's own compression may be missed by this factor, which covers the numbers of bones that are allowed.
+COMPRESSION_SLACK = 1.25
 
 
 def bench_paper(run: BenchRun) -> list[Row]:
+    """Rows for every available sequence of the table, and for the built-in subjects of `osteon paper 1`."""
+    return measured_rows(run) + built_in_rows(run)
+
+
+def measured_rows(run: BenchRun) -> list[Row]:
     """Rows for every available sequence of the table."""
     rows: list[Row] = []
     for name in TABLE:
@@ -108,36 +83,49 @@ def bench_paper(run: BenchRun) -> list[Row]:
 
 
 def _paper_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Row]:
-    from osteon.pipeline.skin import skin_sequence
-
-    row = TABLE[name]
-    rows: list[Row] = []
-    for (bone_type, weights), published in row.errors.items():
-        run.report(f"{name}: paper preset, {bone_type}, {weights}")
-        options = SkinOptions(preset="paper", bone_type=bone_type, weights=weights, rank=RANK, threads=run.threads)
-        report = skin_sequence(sequence, options=options).report
-        plain = report.error_percent_by_rank["0"]
-        if not rows:
-            low, high = row.bone_range
-            rows.append(at_least(name, f"paper preset, bones (paper {row.bones}), at least", report.bones, low))
-            rows.append(at_most(name, f"paper preset, bones (paper {row.bones}), at most", report.bones, high))
-            rows += _near_rigid_rows(name, row, report.near_rigid_fraction)
-            rows.append(figure(name, "paper preset, seconds of mean shift", report.seconds["clusters"]))
-        metric = f"paper preset, E % {bone_type} {weights} (paper {published:g})"
-        held = weights == "nnls"
-        rows.append(at_most(name, metric, plain, round(SLACK * published, 6)) if held else figure(name, metric, plain))
-        bracket = row.corrected[bone_type, weights]
-        shown = "-" if bracket is None else f"{bracket:g}"
-        metric = f"paper preset, E % {bone_type} {weights} rank {RANK} (paper {shown})"
-        rows.append(figure(name, metric, report.error_percent))
+    """All columns of table 1, by the function that fills the table of `osteon paper 1`."""
+    row, printed = TABLE[name], TABLE[name].printed
+    run.report(f"{name}: paper preset")
+    variants = fit_variants(sequence, VariantOptions(threads=run.threads))
+    (low, high), bones = row.bone_range, variants.clustering.n_bones
+    minutes = variants.mean_shift_seconds / 60, variants.skin_seconds(("flexible", "nnls")) / 60
+    times = (
+        ("mean shift", printed.mean_shift_minutes, minutes[0]),
+        ("skin", printed.skin_minutes, minutes[1]),
+    )
+    rows = [
+        at_least(name, f"paper preset, bones (paper {printed.bones}), at least", bones, low),
+        at_most(name, f"paper preset, bones (paper {printed.bones}), at most", bones, high),
+        *_near_rigid_rows(name, row, variants.clustering.near_rigid_fraction),
+        *(
+            at_most(name, f"paper preset, minutes, {stage} (paper {paper:g})", ours, paper)
+            for stage, paper, ours in times
+        ),
+    ]
+    for (bone_type, weights), (plain, corrected) in printed.errors.items():
+        errors = variants.errors((bone_type, weights))
+        which = f"paper preset, E % {bone_type} {weights}"
+        rows.append(at_most(name, f"{which} (paper {plain:g})", errors[0], round(SLACK * plain, 6)))
+        if corrected is None:
+            rows.append(figure(name, f"{which} rank {RANK} (paper -)", errors[RANK]))
+        else:
+            bound = round(SLACK * corrected, 6)
+            rows.append(at_most(name, f"{which} rank {RANK} (paper {corrected:g})", errors[RANK], bound))
+    for bone_type, paper in printed.compression.items():
+        metric = f"paper preset, {bone_type}: smaller by (paper {paper:g})"
+        ours = variants.compression((bone_type, "nnls"))
+        rows.append(at_least(name, metric, ours, round(paper / COMPRESSION_SLACK, 6)))
     return rows
 
 
 def _near_rigid_rows(name: str, row: PaperRow, eta: float) -> list[Row]:
-    metric = f"paper preset, near-rigid fraction (paper {row.near_rigid:g})"
+    metric = f"paper preset, near-rigid fraction (paper {row.printed.near_rigid:g})"
     if row.near_rigid_slack is None:
         return [figure(name, metric, eta)]
-    low, high = round(row.near_rigid - row.near_rigid_slack, 6), round(row.near_rigid + row.near_rigid_slack, 6)
+    low, high = (
+        round(row.printed.near_rigid - row.near_rigid_slack, 6),
+        round(row.printed.near_rigid + row.near_rigid_slack, 6),
+    )
     return [at_least(name, f"{metric}, at least", eta, low), at_most(name, f"{metric}, at most", eta, high)]
 
 
@@ -167,7 +155,7 @@ def _corrected_rows(run: BenchRun, name: str, sequence: MeshSequence) -> list[Ro
     options = SkinOptions(bones=row.bones, bone_type="flexible", rank=RANK, threads=run.threads)
     report = skin_sequence(sequence, options=options).report
     by_rank = [report.error_percent_by_rank[str(r)] for r in range(RANK + 1)]
-    published = row.corrected["flexible", "nnls"]
+    _, published = row.printed.errors["flexible", "nnls"]
     rise = max(later - earlier for earlier, later in pairwise(by_rank))
     cut_bound = round(CUT_SLACK * row.ceilings["flexible"], 6)
     run.report(f"{name}: default preset, full rank")

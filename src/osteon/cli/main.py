@@ -35,6 +35,7 @@ COMMANDS = {
     "play": "Evaluate a skinned model back to vertices.",
     "view": "Show a model and its source in the browser.",
     "study": "Let people rate how similar animations are, and test their answers.",
+    "paper": "Make the figures and tables of a paper again, on one page.",
     "info": "List what a mesh, a sequence, a model or a skeleton holds.",
     "warm": "Compile all kernels now.",
 }

@@ -156,7 +156,7 @@ def fit_paper(task: SkinTask) -> Solution:
     """The paper preset."""
     sequence, problem, options, progress, watch = task.sequence, task.problem, task.options, task.progress, task.watch
     with watch.stage("clusters"):
-        clustering = _paper_clusters(sequence, options, progress)
+        clustering = task.clustering or _paper_clusters(sequence, options, progress)
     with watch.stage("bones"):
         track = fit_core_bones(sequence, clustering.labels, options.bone_type)
     report_progress(progress, "weights", 0.0)

@@ -22,6 +22,7 @@ from osteon.core.skin_options import SkinOptions
 from osteon.core.topology import degenerate_triangles, weld_vertices
 from osteon.deform.linear_blend import LinearBlend, linear_blend_model
 from osteon.deform.pose import pose_frames
+from osteon.fit.clustering.cluster import Clustering
 from osteon.fit.corrections.columns import ColumnFit, SkinState, no_columns, solve_coefficients
 from osteon.fit.corrections.corrected_skin import CorrectedSkin, fit_frames
 from osteon.fit.corrections.normals import fit_within, normal_rows
@@ -70,13 +71,15 @@ def skin_sequence(
     rig: SkinnedModel | None = None,
     start: SkinFit | None = None,
     limits: BoneLimits | None = None,
+    clustering: Clustering | None = None,
     progress: Progress | None = None,
 ) -> SkinFit:
     """Find bones, weights and corrections that reproduce the sequence; with a `rig`, weights for its joints.
 
     `start` is an earlier fit of the same sequence, whose bones are the initial guess of the default preset. `limits`
     lists the joints of the rig that each vertex may follow, if its file does not allow all. Without options the bones
-    of a rig are rigid.
+    of a rig are rigid. `clustering` are core triangles of the sequence for the paper preset, such as those of a fit
+    with other weights.
     """
     if options is None:
         options = SkinOptions() if rig is None else default_rig_options(sequence, rig)
@@ -105,7 +108,8 @@ def skin_sequence(
                 rows = normal_rows(source_normals, fitted.source, welded_of_vertex, options.threads)
         first = None if start is None or options.holdout else Start.from_fit(start.model, start.report)
         task = SkinTask(
-            *(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first, source_normals, rows)
+            *(fitted, problem, vertices, welded_of_vertex, options, watch, progress, first, source_normals, rows),
+            clustering,
         )
         if rig is not None:
             solution = fit_to_rig(task, rig)

@@ -15,6 +15,7 @@ from osteon.core.parallel import available_threads
 from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
+from osteon.fit.clustering.cluster import Clustering
 from osteon.fit.corrections.columns import ColumnFit, SkinState
 from osteon.fit.corrections.corrected_skin import JointRefinementOptions, refine_corrected_skin
 from osteon.fit.corrections.fit_corrections import (
@@ -59,6 +60,7 @@ class SkinTask:
     start: Start | None = None
     source_normals: SourceNormals | None = None  # for the shading of the model; None: facets
     normals: NormalRows | None = None  # the same in the frames of the fit, for the welded vertices
+    clustering: Clustering | None = None  # of an earlier fit with the paper preset
 
     @property
     def threads(self) -> int:

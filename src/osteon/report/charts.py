@@ -44,7 +44,7 @@ class Series:
     y: Sequence[float]
     readouts: Sequence[str] = ()  # shown for each point; () shows the values
     dots: bool = False
-    kind: int = 0  # 0 … 3: colour and dashes
+    kind: int = 0  # 0 … 4: colour and dashes
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def test_the_fox_stands_in(monkeypatch, tmp_path):
 
 def test_paper_misses_each_sequence(tmp_path):
     run = BenchRun(tmp_path, 1)
-    assert paper.bench_paper(run) == []
+    assert paper.measured_rows(run) == []
     assert len(run.missing) == len(paper.TABLE)
 
 

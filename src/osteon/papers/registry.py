@@ -1,0 +1,28 @@
+"""The papers. A new one is a package of this folder with `ENTRIES`, and a line here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from osteon.papers.entries import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper and the package that makes its figures."""
+
+    title: str
+    authors: str
+    published: str
+    module: str
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Its figures and tables in their order."""
+        found: tuple[Entry, ...] = import_module(f"osteon.papers.{self.module}").ENTRIES
+        return found
+
+
+PAPERS = {
+    1: Paper("Skinning Mesh Animations", "James and Twigg", "SIGGRAPH 2005", "mesh_animations"),
+}
