@@ -1,7 +1,8 @@
 """`osteon bench simplex`: properties of posing by simplex transformations, and Table 1 of the paper.
 
 Exactness on every mesh, times on the largest mesh as ratios within one run, and the poses of pose_cases.py:
-every triangle has a bone, segments are connected, no triangle is flipped. Without the measured meshes the built-in ones
+every triangle has a bone, segments are connected, no triangle is flipped. Sections along a twisted bone keep their area
+(simplex_twist.py). Without the measured meshes the built-in ones
 are used.
 """
 
@@ -26,6 +27,7 @@ from osteon_bench.pose_cases import PoseCase, bent_pose, load_pose_cases
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
 from osteon_bench.simplex_times import time_rows
+from osteon_bench.simplex_twist import twist_rows
 
 
 def bench_simplex(run: BenchRun) -> list[Row]:
@@ -39,7 +41,8 @@ def bench_simplex(run: BenchRun) -> list[Row]:
         rows += _exactness(body, poser)
         rows += _segments(body, poser)
         rows += _poses(run, body, poser)
-    return rows
+    run.report("sections of twisted bones")
+    return rows + twist_rows()
 
 
 def _built_in_cases() -> list[PoseCase]:

@@ -13,7 +13,7 @@ import click
 
 from osteon.cli.common import console, json_option, print_json, progress_bar, say_lost, write_json
 from osteon.cli.info import print_facts
-from osteon.cli.option_flags import options_of, refuse_unused, some_of
+from osteon.cli.option_flags import is_given, options_of, refuse_unused, some_of
 from osteon.cli.outputs import file_output, plan_outputs, sequence_output
 from osteon.cli.pose_skinned import is_posed_by_its_skin, pose_skinned
 from osteon.core.errors import OptionError
@@ -132,6 +132,8 @@ def pose(
         track = load_poses(poses, sticks, fps=None if load.fps == "file" else load.fps, clips=load.clips)
         if not -track.n_frames <= files.frame < track.n_frames:
             raise OptionError(f"--frame: expected a pose from 0 to {track.n_frames - 1}, got {files.frame}")
+        if is_given("options.bones.twist") and not track.twists:
+            raise OptionError("--twist: no pose twists a bone or a control line; omit it")
         if options.method == "ssd" and track.lines.lines:
             raise OptionError("--method: ssd blends bones alone; control lines need the simplex method")
         poser = _prepare(source, sticks, track, options, progress)

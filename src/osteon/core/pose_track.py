@@ -126,6 +126,11 @@ class PoseTrack:
     def n_frames(self) -> int:
         return len(self.joints)
 
+    @property
+    def twists(self) -> bool:
+        """Whether any pose twists a bone or a control line."""
+        return bool(self.lines.twist.any() or (self.twist is not None and self.twist.any()))
+
     def frame(self, f: int) -> PoseTrack:
         """One pose alone."""
 

@@ -18,7 +18,7 @@ from osteon.core.pose_track import ControlLine, PoseTrack
 from osteon.core.progress import Progress, report_progress
 from osteon.core.sticks import SHORTEST, StickSkeleton, project_on_segments
 from osteon.core.topology import bounding_diagonal, weld_points
-from osteon.core.transforms import identity, rotation_from_axis_angle
+from osteon.core.transforms import identity
 from osteon.simplex.bone_transforms import BoneOptions, bone_transforms, segment_transforms
 from osteon.simplex.boundaries.cut import cut_boundaries
 from osteon.simplex.options import GroupOptions
@@ -38,7 +38,6 @@ __all__ = [
     "lines_as_sticks",
     "motion_of",
     "segment_bones",
-    "twist_transforms",
 ]
 
 
@@ -181,6 +180,7 @@ class Motion:
     """Transforms and twists of all groups: the bones, the lines, and last uncontrolled triangles."""
 
     transforms: Float64  # (f,g,3,4)
+    rest: Float64  # (g,2,3) ends of bones and lines at rest
     ends: Float64  # (f,g,2,3) posed, the axis of the twist
     angles: Float64  # (f,g,2) twist at both ends
 
@@ -194,7 +194,7 @@ def motion_of(
         ends = at_height(track.lines.ends, points)
         track = replace(track, joints=at_height(track.joints, points), lines=replace(track.lines, ends=ends))
     n = track.n_frames
-    parts = [Motion(identity(n, 1), np.zeros((n, 1, 2, 3)), np.zeros((n, 1, 2)))]
+    parts = [Motion(identity(n, 1), np.zeros((1, 2, 3)), np.zeros((n, 1, 2, 3)), np.zeros((n, 1, 2)))]
     if track.lines.lines:
         parts.insert(0, _of_lines(track, points, dimension, options))
     if skeleton is not None:
@@ -203,6 +203,7 @@ def motion_of(
         raise GeometryError(f"pose: moves {track.joints.shape[1]} joints, but there is no skeleton")
     return Motion(
         np.concatenate([part.transforms for part in parts], axis=1),
+        np.concatenate([part.rest for part in parts]),
         np.concatenate([part.ends for part in parts], axis=1),
         np.concatenate([part.angles for part in parts], axis=1),
     )
@@ -220,7 +221,7 @@ def _of_bones(track: PoseTrack, skeleton: StickSkeleton, dimension: Dimension, o
     twist = np.zeros((track.n_frames, skeleton.n_bones, 2)) if track.twist is None else track.twist
     if twist.shape[1] != skeleton.n_bones:
         raise GeometryError(f"twist: expected {skeleton.n_bones} bones, got {twist.shape[1]}")
-    return Motion(moved, track.joints[:, skeleton.bones], twist)
+    return Motion(moved, skeleton.joints[skeleton.bones], track.joints[:, skeleton.bones], twist)
 
 
 def _of_lines(track: PoseTrack, points: Float64, dimension: Dimension, options: BoneOptions) -> Motion:
@@ -230,7 +231,7 @@ def _of_lines(track: PoseTrack, points: Float64, dimension: Dimension, options: 
         rest = at_height(rest, points)
     _check_lines(lines.lines, rest, lines.ends)
     moved = segment_transforms(rest, lines.ends, lines.cross_scale, dimension=dimension, options=options)
-    return Motion(moved, lines.ends, lines.twist)
+    return Motion(moved, rest, lines.ends, lines.twist)
 
 
 def _check_plane(track: PoseTrack, size: float) -> None:
@@ -240,7 +241,7 @@ def _check_plane(track: PoseTrack, size: float) -> None:
         raise GeometryError(
             f"pose {int(away.argmax())}: leaves the plane of a flat mesh; choose dimension 3 to bend it in space"
         )
-    if track.lines.twist.any() or (track.twist is not None and track.twist.any()):
+    if track.twists:
         raise GeometryError("pose: twists a flat mesh; choose dimension 3 to rotate it out of its plane")
 
 
@@ -251,24 +252,3 @@ def _check_lines(lines: tuple[ControlLine, ...], rest: Float64, ends: Float64) -
     if short.any():
         f, i = (int(k) for k in np.argwhere(short)[0])
         raise GeometryError(f"pose {f}: line '{lines[i].name}' has no length; move one of its ends")
-
-
-# Twist axes: the rotation about a posed bone grows linearly from one end to the other (7.2).
-#
-#     z~ = W~ (w~ - A2) + A2,    M~ = W~ S~ R~                         (eq. 20 to 22)
-#     W~ = the rotation by (1 - s) gamma_A + s gamma_B about B2 - A2
-#
-# where s is the position of a triangle along its bone, the foot of its effective line. The paper has gamma_A = 0; equal
-# angles rotate everything by the same amount, as the head of its figure 19.
-#
-# Based on: Yan, Hu, Martin, Yang 2008, section 7.2.
-
-
-def twist_transforms(transforms: Float64, ends: Float64, angles: Float64, along: Float64) -> Float64:
-    """(n,3,4) transforms twisted about the posed bone: ends (n,2,3), angles (n,2) in radians, along (n,) 0 … 1."""
-    angle = angles[:, 0] + along * (angles[:, 1] - angles[:, 0])
-    rotation = rotation_from_axis_angle(ends[:, 1] - ends[:, 0], angle)
-    out = np.empty_like(transforms)
-    out[:, :, :3] = rotation @ transforms[:, :, :3]  # eq. 21
-    out[:, :, 3] = np.einsum("nij,nj->ni", rotation, transforms[:, :, 3] - ends[:, 0]) + ends[:, 0]  # eq. 22
-    return out

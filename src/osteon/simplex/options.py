@@ -14,6 +14,7 @@ from osteon.core.options import check_options, need, option
 Method = Literal["simplex", "ssd"]
 Stretch = Literal["along", "uniform", "none"]
 Turns = Literal["passed-on", "least"]
+Twist = Literal["rotate", "section"]
 BoundaryMode = Literal["none", "sharp", "all"]
 SegmentMethod = Literal["blocks", "traverse", "plain"]
 
@@ -36,6 +37,13 @@ class BoneOptions:
         help="Rotation of bones about their own axes if the pose has none: from the parent, or the paper's 'least'.",
         flags=("--turns",),
         needs=(_BONES,),
+    )
+    twist: Twist = option(  # of bones and control lines
+        "rotate",
+        help="What a twist does to triangles: rotate them, as in the paper, which narrows the mesh, or also shear them "
+        "(section), which keeps every cross-section.",
+        flags=("--twist",),
+        needs=(_SOLVED,),
     )
 
     def __post_init__(self) -> None:

@@ -45,11 +45,12 @@ from osteon.core.sticks import FARTHEST, StickSkeleton, project_on_segments
 from osteon.core.topology import FLAT_EXTENT, bounding_diagonal, weld_points
 from osteon.core.transforms import apply
 from osteon.deform.pose import blend_dense
-from osteon.simplex.groups import Groups, Motion, at_height, group_triangles, motion_of, segment_bones, twist_transforms
+from osteon.simplex.groups import Groups, Motion, at_height, group_triangles, motion_of, segment_bones
 from osteon.simplex.options import Method, PoserOptions
 from osteon.simplex.segmentation.segment import Segmentation
 from osteon.simplex.simplices import Dimension, Simplices, build_simplices
 from osteon.simplex.solve import Pins, SimplexSolver, SingleTransforms
+from osteon.simplex.twist import TwistAxes, section_transforms, twist_transforms
 
 __all__ = ["Method", "Poser", "PoserOptions", "find_isolated_vertices", "inverse_square_weights"]
 
@@ -236,7 +237,10 @@ class Poser:
         """(n,3,4) transforms of triangles of twisted groups, each by its position along the bone."""
         g = self.groups.group[triangles]
         along = self.groups.along[triangles]
-        return twist_transforms(motion.transforms[f, g], motion.ends[f, g], motion.angles[f, g], along)
+        axes = TwistAxes(motion.transforms[f, g], motion.rest[g], motion.ends[f, g], motion.angles[f, g])
+        if self.options.bones.twist == "section":
+            return section_transforms(axes, self.points[self.faces[triangles]], along)
+        return twist_transforms(axes.transforms, axes.ends, axes.angles, along)
 
     def _twisted(self, motion: Motion, f: int) -> SingleTransforms | None:
         """Simplices of twisted groups with a transform each; None where nothing is twisted."""

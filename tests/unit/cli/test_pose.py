@@ -41,6 +41,28 @@ def _files(run) -> dict[str, str]:
     return {"mesh": "tube.obj", "skeleton": "arm.skel"}
 
 
+def test_the_kind_of_twist(run, files):
+    (run.folder / "twist.json").write_text(json.dumps({"bones": {"shoulder-elbow": {"twist": 180}}}))
+    frames = {}
+    for kind in ("rotate", "section"):
+        done = run("pose", "tube.obj", "arm.skel", "twist.json", "--twist", kind, "-o", f"{kind}.obj")
+        assert done.returncode == 0, done.stderr
+        frames[kind] = load_sequence(run.folder / f"{kind}.obj").rest
+    middle = np.abs(TUBE.vertices[:, 0] - 0.55) < 0.1
+    narrow, kept = (np.linalg.norm(frames[kind][middle, 1:], axis=1).mean() for kind in ("rotate", "section"))
+    assert kept == pytest.approx(0.15, rel=0.01)
+    assert narrow < 0.97 * kept
+    for flags, says in (
+        (("bend.json", "--twist", "section"), "--twist: no pose twists"),
+        (("twist.json", "--twist", "section", "--method", "ssd"), "--twist: applies to the simplex method"),
+        (("twist.json", "--twist", "shear"), "--twist"),
+    ):
+        refused = run("pose", "tube.obj", "arm.skel", *flags, "-o", "no.obj")
+        assert refused.returncode == 2
+        assert says in refused.stderr
+        assert not (run.folder / "no.obj").exists()
+
+
 def test_one_pose_is_what_the_library_gives(run, files):
     from osteon.io.poses import load_poses
 
