@@ -51,7 +51,7 @@ def collide(
     stands still. Triangles that share a vertex do not count as interpenetrating.
 
     \b
-    osteon collide knight.glb cape.glb
+    osteon collide knight.glb cape.glb --report overlap.html
     osteon collide cloth.glb --frames 10:20
     osteon collide walk.glb crate.glb --max-depth 0.5 --json report.json
     osteon collide walk.glb --bodies scene.json -o kicked.glb
@@ -62,7 +62,11 @@ def collide(
         run_scene(scene, body, load, json_file, quiet, clock)
         return
     refuse_given("body", "is for bodies that a character kicks; add --bodies SCENE.json or omit it")
-    outputs = plan_outputs([first, *([second] if second else [])], file_output("--json", json_file))
+    outputs = plan_outputs(
+        [first, *([second] if second else [])],
+        file_output("--report", options.report, (".html", ".htm")),
+        file_output("--json", json_file),
+    )
     start_compiling(COLLIDE_KERNELS)  # while the files are read
     with progress_bar(quiet) as progress:
         with clock.stage("load"):
@@ -80,11 +84,18 @@ def collide(
         with clock.stage("measure"):
             found = find_overlaps(colliders[0], colliders[1] if second else None, frames, progress=progress)
         with outputs.writing():
+            if options.report is not None:
+                with clock.stage("page"):
+                    from osteon.report.collide_page import write_overlap_page
+
+                    write_overlap_page(options.report, found, models)
             facts = describe_overlaps(found, models) | {"seconds": clock.seconds()}
             write_json(facts, json_file)
     print_json(facts, json_file)
     if not quiet and json_file != "-":
         print_overlaps(facts, clock.seconds(), console())
+        if options.report is not None:
+            click.echo(f"Written to {options.report}.")
     _check_depth(found, options.max_depth)
 
 

@@ -53,6 +53,14 @@ def test_frames_triangles_and_depth(run_here, files) -> None:
     assert all(frame["triangles"] and frame["other_triangles"] for frame in facts["frames"])
 
 
+def test_the_report_is_a_page(run_here, files) -> None:
+    done = run_here("collide", files["passing.npz"], files["still.npz"], "--report", "a.html")
+    assert done.returncode == 0, done.stderr
+    assert "3 of 5 frames" in (run_here.folder / "a.html").read_text()
+    assert run_here("collide", files["still.npz"], "--report", "a.txt").returncode == 2
+    assert not (run_here.folder / "a.txt").exists()
+
+
 def test_nothing_interpenetrates(run_here, files) -> None:
     done = run_here("collide", files["far.npz"], files["still.npz"], "--max-depth", "0")
     assert done.returncode == 0, done.stderr

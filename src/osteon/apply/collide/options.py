@@ -9,7 +9,7 @@ from osteon.core.options import check_options, option
 
 @dataclass(frozen=True, slots=True)
 class CollideOptions:
-    """Which frames are searched, and which depth is accepted."""
+    """Which frames are searched, which depth is accepted, and the report."""
 
     frames: str | None = option(
         None,
@@ -26,6 +26,13 @@ class CollideOptions:
         minimum=0.0,
         unit="percent of the diagonal of A",
         shown_default="no bound",
+    )
+
+    report: str | None = option(
+        None,
+        help="Write a page with charts of all frames and pictures of the worst ones.",
+        flags=("--report",),
+        metavar="FILE.html",
     )
 
     def __post_init__(self) -> None:
