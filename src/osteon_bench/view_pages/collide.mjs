@@ -1,7 +1,7 @@
 // Rays against a character that plays: the tree of the Collide panel, and SkinnedMeshBVH of three-mesh-bvh with its refit.
 import * as THREE from "three";
 import { SkinnedMeshBVH } from "three-mesh-bvh";
-import { SurfaceTree } from "../../osteon/view/page/collide/surface_tree.js";
+import { SurfaceTree } from "../../osteon/view/page/engine/surface_tree.js";
 import { readPack } from "../../osteon/view/page/engine/pack.js";
 import { posePositions, wholeFrame } from "../../osteon/view/page/engine/pose.js";
 

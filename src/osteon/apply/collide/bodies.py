@@ -153,10 +153,11 @@ class Simulation:
         span = 1.0 / clip.fps
         seconds = key_moments(count * span, options.rate)
         keys = [self._key()]
-        before, at = next(poses), 1
+        at, before = 1, next(poses)
+        moved: SweptSurface | None = None
         for number, after in enumerate(poses):
             self.begin_interval(span)
-            moved = surface.moved(before, after)
+            moved = surface.moved(before, after) if moved is None else moved.then(after)
             stop = (number + 1) * span
             while at < len(seconds) and seconds[at] < stop - 1e-9 * span:
                 self.run(moved, seconds[at] - number * span)
@@ -166,7 +167,6 @@ class Simulation:
             if at < len(seconds) and seconds[at] <= stop + 1e-9 * span:
                 keys.append(self._key())
                 at += 1
-            before = after
             if callable(listen):
                 listen((number + 1) / count)
         state = np.stack(keys)

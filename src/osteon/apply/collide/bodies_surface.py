@@ -5,9 +5,13 @@ way, so one refit per pair of frames finds every triangle that a body may touch 
 have an outer side; those of open ones are touched from both sides.
 
 Notes
-8,431 vertices, 16,843 triangles, one core, per interval: boxes 0.14 ms, gathering corners of both ends 4.7 ms. A
-`Collider` answers for one pose; a simulation needs what moves between two poses near every body in many short steps,
-and reads all of it from one refit.
+8,431 vertices, 16,843 triangles, one core, per interval: boxes 0.14 ms, gathering corners of both ends 4.7 ms, so an
+interval takes over those where the last one ended. A refit with the pose of its end, against the triangles near spheres
+of 0.04 diagonals in the frames at both ends by `Collider`, whose boxes are stored: horse 1.07 ms against 0.2 ms for 1
+body, 0.8 for 3, 1.6 for 10, 174 for 100; Soldier 0.79 ms against 0.09, 1.2, 3.5, 27. So the refit wins from 3 to 10
+bodies on, and for one it costs 0.02 s more per second of animation. Besides, a `Collider` answers for poses; a
+simulation needs what moves between two poses near every body, which the boxes of two poses in the frames of the bones
+do not bound.
 """
 
 from __future__ import annotations
@@ -53,8 +57,16 @@ class SweptSurface:
 
     def moved(self, begin: FloatArray, end: FloatArray) -> SweptSurface:
         """The same triangles in the interval between two poses (v,3)."""
-        first = np.ascontiguousarray(np.asarray(begin, np.float64)[self.faces].reshape(-1, 9))
-        last = np.ascontiguousarray(np.asarray(end, np.float64)[self.faces].reshape(-1, 9))
+        return self._between(self._corners(begin), self._corners(end))
+
+    def then(self, end: FloatArray) -> SweptSurface:
+        """The interval after this one, to a pose (v,3)."""
+        return self._between(self.end, self._corners(end))
+
+    def _corners(self, points: FloatArray) -> Float64:
+        return np.asarray(points, np.float64)[self.faces].reshape(-1, 9)
+
+    def _between(self, first: Float64, last: Float64) -> SweptSurface:
         bounds = np.empty_like(self.bounds)
         if len(first):
             fit_swept(first, last, self.links, bounds)

@@ -339,7 +339,8 @@ class Page {
     stage.classList.toggle("stacked", this.engine.stacked && !store.state.eigenskin);
     if (!this.engine.playing) this.address?.later();
     if (store.state.posing || store.state.eigenskin) return;
-    store.set({ clip: info.clip });
+    const traced = this.engine.model?.traced;
+    store.set({ clip: info.clip, relitTraced: this.engine.playing ? -1 : traced ? Math.floor(50 * traced.progress) / 50 : 0 });
     this.timeline?.update(info);
     if (!this.timeline || this.timeline.frame === this.#frame) return;
     this.#frame = this.timeline.frame;

@@ -376,3 +376,13 @@ def test_keys_end_with_the_clip() -> None:
     np.testing.assert_allclose(key_moments(1.0, 4), [0, 0.25, 0.5, 0.75, 1])
     np.testing.assert_allclose(key_moments(0.9, 4), [0, 0.25, 0.5, 0.75, 0.9])
     assert key_moments(0.0, 60).tolist() == [0]
+
+
+def test_the_next_interval_begins_where_the_last_one_ended() -> None:
+    ball = make_sphere(2, 1.0)
+    points = [np.asarray(ball.vertices) + shift for shift in ((0.0, 0, 0), (0.1, 0, 0), (0.1, 0.3, 0))]
+    surface = SweptSurface.of(points[0], ball.faces)
+    found = surface.moved(points[0], points[1]).then(points[2])
+    expected = surface.moved(points[1], points[2])
+    for name in ("begin", "end", "bounds"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

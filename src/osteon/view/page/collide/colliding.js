@@ -6,7 +6,7 @@ import { absent } from "../engine/absent.js";
 import { BodiesView } from "../engine/bodies_view.js";
 import { Screen } from "../pose/screen.js";
 import { closedTriangles, MOST_BODIES, RATE, Simulation } from "./simulation.js";
-import { SurfaceTree } from "./surface_tree.js";
+import { SurfaceTree } from "../engine/surface_tree.js";
 
 /** Gravity in diagonals per second squared: that of the earth, if the diagonal is two metres. */
 const GRAVITY = 4.905;

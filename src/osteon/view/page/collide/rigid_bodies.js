@@ -4,7 +4,7 @@
  * an exact free flight. The surface of the character is kinematic.
  */
 import { ballOnTriangle, boxOnTriangle, chosen, onBody, onGround } from "./touch.js";
-import { cross, dot } from "./surface_tree.js";
+import { cross, dot } from "../engine/surface_tree.js";
 
 /** Part of its smallest radius that a body may move, and radians that a box may turn, in one step. */
 const [REACH, TURN] = [0.5, 0.25];
@@ -75,7 +75,7 @@ export class RigidBodies {
 
   /**
    * Simulates from one part of an interval to another.
-   * @param {import("./surface_tree.js").SurfaceInterval|null} surface null without one @param {Uint8Array} oneSided
+   * @param {import("../engine/surface_tree.js").SurfaceInterval|null} surface null without one @param {Uint8Array} oneSided
    * @param {number} from @param {number} to seconds since the beginning of the interval
    * @returns {boolean} whether it was fast enough
    */

@@ -2,7 +2,7 @@
  * A character that plays and the bodies that it kicks: time runs on over all repetitions of a clip, and every moment that
  * was simulated stays, so that the timeline can go back to it.
  */
-import { FrameVertices, SurfaceInterval } from "./surface_tree.js";
+import { FrameVertices, SurfaceInterval } from "../engine/surface_tree.js";
 import { makeBody, place, RigidBodies } from "./rigid_bodies.js";
 
 /** Moments per second that are kept, and how many of them: ten minutes. */
@@ -24,7 +24,7 @@ const FLASH = 0.25;
 
 export class Simulation {
   /**
-   * @param {import("./surface_tree.js").SurfaceTree} tree @param {Uint8Array} oneSided
+   * @param {import("../engine/surface_tree.js").SurfaceTree} tree @param {Uint8Array} oneSided
    * @param {import("./rigid_bodies.js").WorldSetup} world @param {import("../engine/pack.js").Clip} clip
    */
   constructor(tree, oneSided, world, clip) {
@@ -203,7 +203,7 @@ export class Simulation {
 
 /**
  * (t,) 1 for triangles of closed shells, in the order of the tree: every edge has two triangles of opposite directions.
- * Vertices at the same place are one. @param {import("./surface_tree.js").SurfaceTree} tree
+ * Vertices at the same place are one. @param {import("../engine/surface_tree.js").SurfaceTree} tree
  */
 export function closedTriangles({ pack, order, corners }) {
   const { rest } = pack.arrays;

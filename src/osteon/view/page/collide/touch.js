@@ -6,7 +6,7 @@
  * @typedef {{one: Body, other: Body|null, triangle: number, n: number[], p: number[], q: number[], gap: number,
  *   u: number[], behind: number}} Touch  `u` is the velocity of the surface at q, `behind` the distance of a touch from inside.
  */
-import { cross, dot, minus } from "./surface_tree.js";
+import { cross, dot, minus } from "../engine/surface_tree.js";
 
 /** Axes of a box are used if the cosine of their angle with the normal of a triangle is above this. */
 const FACING = 0.2;

@@ -235,7 +235,7 @@ export class Character {
       if (relit) this.needRelight();
       const extra = { ...(flat && { FLAT: 1 }), ...(crowd && { CROWD: 1 }), ...(error && { HAS_SOURCE: 1 }), ...(relit && { RELIT: 1 }) };
       const ghost = new THREE.Vector4(0, 0, 0, 1);
-      const uniforms = { paint: { value: PAINT.material }, ghost: { value: ghost }, outline: { value: 0 }, lift: { value: 0 }, ...(relit && { relitBy: { value: 0 } }) };
+      const uniforms = { paint: { value: PAINT.material }, ghost: { value: ghost }, outline: { value: 0 }, lift: { value: 0 }, ...(relit && { relitBy: { value: 0 }, relitTraced: { value: 0 } }) };
       const make = (group) => this.makeMaterial(role, extra, uniforms, group);
       this.materials.set(key, { list: this.split.groups.map(make), uniforms });
     }

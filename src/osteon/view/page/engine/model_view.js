@@ -4,11 +4,12 @@ import { absent } from "./absent.js";
 import { boneAxes, vertexMark } from "./axes.js";
 import { GHOST } from "./colors.js";
 import { Ground, THEMES } from "./ground.js";
-import { setLight } from "./light.js";
+import { LIGHT, setLight } from "./light.js";
 import { materialOf, PAINT } from "./mesh_shader.js";
 import { chooseJoint, skeletonMesh } from "./skeleton.js";
-import { gridOf, LightDisc } from "./transfer/light_ground.js";
+import { emptyPlane, gridOf, LightDisc } from "./transfer/light_ground.js";
 import { lightTransfer, setRelight } from "./transfer/relight.js";
+import { TracedLight } from "./transfer/traced_light.js";
 
 /** Over colours that mean something the source is drawn where it is seen steeper than this cosine. */
 const GHOST_OUTLINE = 0.28;
@@ -26,6 +27,11 @@ const BY_TRIANGLE = ["clusters", "triangles"];
  *   roles: import("./character.js").Role[]}} Pass  A view of a picture: which surfaces, seen from `left` to `left + span`
  *   and from `top` to `top + tall`, clipped to `from` … `to`.
  */
+
+/** Milliseconds of tracing between two pictures. */
+const TRACED = 12;
+/** @type {WeakMap<ModelView, TracedLight>} Of the character that was traced last. */
+const tracedOf = new WeakMap();
 
 /** Seconds in which one clip fades into the next one, where a level plays. */
 const CHANGE_SECONDS = 0.3;
@@ -62,6 +68,9 @@ class ClipChange {
 
 export class ModelView {
   constructor() {
+    /** @type {TracedLight|null} The traced light of the frame that is shown, if it stands still. */
+    this.traced = null;
+    this.tracedKey = "";
     this.scene = new THREE.Scene();
     this.ground = new Ground();
     this.disc = new LightDisc(this.ground.uniforms);
@@ -109,7 +118,8 @@ export class ModelView {
 
   /** The precomputed light that is shown; null without. */
   relightOf(view, character = this.character) {
-    return view.relight && character.pack.light && this.paintOf(view, character) === "material" ? view.relight : null;
+    if (!view.relight || !character.pack.light || this.paintOf(view, character) !== "material") return null;
+    return { ...view.relight, traced: Boolean(this.traced?.traced) };
   }
 
   /** Without a source only the result can be shown, and of a sequence only the source. */
@@ -194,7 +204,39 @@ export class ModelView {
   setLight(view) {
     setLight(view);
     const relight = this.relightOf(view);
-    if (relight) lightTransfer(/** @type {import("./transfer/relight.js").Light} */ (this.character.pack.light), relight);
+    if (!relight) return;
+    const light = /** @type {import("./transfer/relight.js").Light} */ (this.character.pack.light);
+    lightTransfer(light, relight);
+    if (this.traced) this.showTraced(light, this.traced);
+  }
+
+  /** Sends traced colours to the graphics card where they or the light have changed. */
+  showTraced(light, traced) {
+    const { radiance, groundRadiance } = LIGHT;
+    const key = [traced.key, traced.traced, ...radiance.value, ...groundRadiance.value].map((one) => (one.isVector3 ? one.toArray() : one)).join();
+    if (key === this.tracedKey) return;
+    this.character.needRelight();
+    this.tracedKey = key;
+    const empty = light.ground ? emptyPlane(light, groundRadiance.value, new THREE.Vector3()) : new THREE.Vector3(1, 1, 1);
+    traced.show(radiance.value, groundRadiance.value, empty);
+  }
+
+  /**
+   * Goes on to trace the light of the frame, if it is shown and stands still; true while some is left.
+   * @param {import("./pose.js").Moment} moment @param {boolean} playing
+   */
+  traceLight(view, moment, playing) {
+    const { character } = this;
+    const relight = this.relightOf(view);
+    this.traced = null;
+    if (!relight || ![relight.by, relight.left].includes("reference") || playing) return false;
+    if (character.whole || view.level) return false; // levels have other surfaces
+    if (tracedOf.get(this)?.character !== character) tracedOf.set(this, new TracedLight(character));
+    const traced = /** @type {TracedLight} */ (tracedOf.get(this));
+    traced.at(moment, this.rankOf(view));
+    const left = traced.work(TRACED);
+    this.traced = traced;
+    return left;
   }
 
   rankOf(view) {

@@ -42,12 +42,13 @@ export class ModelMode {
     // The ground moves with the character; the lines of its grid stay where they are.
     model.ground.place(engine.middle, ground, size, 3 * size);
     const moving = engine.orbitCamera.update(engine.aspect);
+    const tracing = model.traceLight(view, engine.clock.moment, engine.playing);
     engine.setUniforms();
     const own = model.character === character; // a coarser mesh has other vertices
     const marked = engine.marked === null || !own ? null : engine.posedVertex(engine.marked);
     model.setMark(marked, view.theme, renderer.getPixelRatio());
     const complete = model.draw(renderer, engine.orbitCamera.camera, view, engine);
-    return moving || !complete;
+    return moving || !complete || tracing;
   }
 
   /** What the camera frames. @returns {Framed} */

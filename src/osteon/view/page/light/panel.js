@@ -9,12 +9,14 @@ import { isRelit, mostRank, shownBy, shownLeft, TURNED_ON } from "./view.js";
 const WAYS = [
   ["live", "Live"],
   ["baked", "Baked"],
-  ["unshadowed", "Reference"],
+  ["reference", "Reference"],
+  ["unshadowed", "No shadows"],
 ];
 const NOTES = {
   live: "Live: light in spherical harmonics times the transfer of every vertex, in the vertex shader. The environment can change and rotate.",
   baked: "Baked: colours that were computed for the first environment of the file, and cannot be relit.",
-  unshadowed: "Reference: the same environment on the same normals, without shadows.",
+  reference: "Reference: rays from every vertex of this frame, and from the ground, without compression. Reflected light is not traced.",
+  unshadowed: "No shadows: the same environment on the same normals.",
   shaded: "Live: the environment on the normals, times the ambient occlusion of every vertex. The environment can change and rotate.",
   occlusion: "The part of its surroundings that each vertex sees, weighted by the cosine to its normal.",
 };
@@ -44,6 +46,7 @@ export function buildLight(store, act) {
   const ground = toggle("Ground", (value) => choose({ relitGround: value }));
   const occlusion = toggle("Occlusion", (value) => choose({ relitOcclusion: value }));
   const note = make("p", { class: "note" });
+  const progress = make("p", { class: "note", "aria-live": "off" });
   const sizes = make("p", { class: "note" });
   const body = make(
     "div",
@@ -52,7 +55,7 @@ export function buildLight(store, act) {
     left.element,
     ...[environment.element, files, turn.element, exposure.element, rank.element],
     make("div", { class: "pair" }, ground.element, occlusion.element),
-    ...[note, graph, sizes],
+    ...[note, progress, graph, sizes],
   );
   const empty = make("div");
   let drawn = "";
@@ -62,20 +65,24 @@ export function buildLight(store, act) {
     const { light } = state.pack ?? {};
     if (!light) return;
     const [by, most] = [shownBy(state), mostRank(state)];
-    const grey = by === "live" && state.relitOcclusion;
+    const grey = (by === "live" || by === "reference") && state.relitOcclusion;
     on.sync(isRelit(state));
     way.sync(by);
     way.inputOf("baked").disabled = !light.baked;
     left.sync(shownLeft(state) ?? "");
+    way.inputOf("reference").disabled = state.crowd;
     for (const input of left.inputs) input.disabled = state.crowd || input.value === by || (input.value === "baked" && !light.baked);
-    setText(note, NOTES[grey ? "occlusion" : by === "live" && light.transfer.order === 1 ? "shaded" : by]);
+    const traced = [by, shownLeft(state)].includes("reference");
+    show(progress, traced && state.relitTraced < 1);
+    setText(progress, state.relitTraced < 0 ? "Pause to trace the reference." : `Tracing this frame: ${share(state.relitTraced)}.`);
+    setText(note, NOTES[grey && by === "live" ? "occlusion" : by === "live" && light.transfer.order === 1 ? "shaded" : by]);
     environment.input.disabled = pick.disabled = turn.input.disabled = by === "baked" || grey;
     turn.sync(state.lightTurn);
     exposure.sync(state.relitExposure);
     exposure.input.disabled = grey;
     rank.input.min = by === "baked" ? "1" : "0";
     rank.sync(Math.min(state.relitRank, most), most);
-    rank.input.disabled = by === "unshadowed";
+    rank.input.disabled = by === "unshadowed" || by === "reference";
     const errors = errorsOf(light, by);
     show(graph, errors.length > 1);
     if (drawn !== JSON.stringify(errors)) plot.set(errors.map(([r, e]) => [r, 100 * e]));
@@ -83,7 +90,7 @@ export function buildLight(store, act) {
     plot.mark(Math.min(state.relitRank, most));
     ground.sync(state.relitGround);
     occlusion.sync(state.relitOcclusion);
-    occlusion.input.disabled = by !== "live";
+    occlusion.input.disabled = by !== "live" && by !== "reference";
   };
   const list = () => {
     const { pack, relitEnvironment, lightName } = store.state;
@@ -106,7 +113,7 @@ export function buildLight(store, act) {
   store.watch(["pack", "relitEnvironment", "lightName"], list);
   // A comparison with the source shows both in the light of the page.
   store.watch(["mode"], () => store.state.mode !== "result" && store.set({ relit: false }));
-  store.watch(["pack", "panel", "crowd", "paint", "lightTurn", "relit", "relitBy", "relitLeft", "relitRank", "relitExposure", "relitGround", "relitOcclusion"], describe);
+  store.watch(["pack", "panel", "crowd", "paint", "lightTurn", "relit", "relitBy", "relitLeft", "relitRank", "relitExposure", "relitGround", "relitOcclusion", "relitTraced"], describe);
   return { name: "light", title: "Light", element: make("div", {}, empty, body), actions: make("div", {}, on.element) };
 }
 
@@ -120,7 +127,7 @@ const SEQUENCE = ["A sequence has no bones that precomputed light could follow. 
 
 /** Relative errors by rank. @returns {[number, number][]} */
 function errorsOf({ errors, baked }, by) {
-  if (by === "unshadowed") return [];
+  if (by === "unshadowed" || by === "reference") return [];
   return by === "baked" ? (baked?.errors ?? []).map((e, i) => [i + 1, e]) : errors.map((e, r) => [r, e]);
 }
 

@@ -8,7 +8,8 @@ const BRIGHTNESS = 0.8;
  * What is shown of the light of a model: baked colours where it has them.
  * @param {import("../ui/store.js").State} state @returns {import("../engine/transfer/relight.js").Relight["by"]}
  */
-export function shownBy({ pack, relitBy }) {
+export function shownBy({ pack, relitBy, crowd }) {
+  if (relitBy === "reference" && crowd) return "live";
   return relitBy === "baked" && !pack?.light?.baked ? "live" : relitBy;
 }
 
@@ -29,7 +30,7 @@ export function shownLeft(state) {
 }
 
 /** Names of the ways over the mesh. */
-export const WAY_NAMES = { live: "live", baked: "baked", unshadowed: "without shadows" };
+export const WAY_NAMES = { live: "live", baked: "baked", reference: "reference", unshadowed: "without shadows" };
 
 /** Whether the light of a model is shown. @param {import("../ui/store.js").State} state */
 export const isRelit = ({ pack, relit, paint, posing, eigenskin }) =>
@@ -52,7 +53,7 @@ export function relightOf(state) {
     by: shownBy(state),
     left: shownLeft(state),
     rank: Math.min(relitRank, mostRank(state)),
-    occlusion: relitOcclusion && shownBy(state) === "live",
+    occlusion: relitOcclusion && ["live", "reference"].includes(shownBy(state)),
     ground: relitGround,
     environment: environmentBy(pack, relitEnvironment),
     turn: (lightTurn * Math.PI) / 180,

@@ -35,8 +35,8 @@ const WORDS = {
   mode: ["result", "source", "side", "overlay", "swipe"],
   paint: ["material", "bones", "weights", "error", "clusters"],
   light: ["room", "camera"],
-  relitBy: ["live", "baked", "unshadowed"],
-  relitLeft: ["", "live", "baked", "unshadowed"],
+  relitBy: ["live", "baked", "reference", "unshadowed"],
+  relitLeft: ["", "live", "baked", "reference", "unshadowed"],
 };
 
 function text() {

@@ -25,8 +25,9 @@
  * @property {number} lightPower 1 as it is
  * @property {string} lightName file of the panorama; "" for none
  * @property {boolean} relit whether precomputed light is shown, given by the next seven and lightTurn
- * @property {"live" | "baked" | "unshadowed"} relitBy
- * @property {"" | "live" | "baked" | "unshadowed"} relitLeft on the left of a divider; "" for none
+ * @property {"live" | "baked" | "reference" | "unshadowed"} relitBy
+ * @property {"" | "live" | "baked" | "reference" | "unshadowed"} relitLeft on the left of a divider; "" for none
+ * @property {number} relitTraced the part of the reference that has been traced; -1 while the model plays
  * @property {string} relitEnvironment see light/environments.js
  * @property {number} relitRank
  * @property {number} relitExposure in stops
@@ -135,6 +136,7 @@ export function firstState() {
     relit: false,
     relitBy: "live",
     relitLeft: "",
+    relitTraced: 0,
     relitEnvironment: "",
     relitRank: 0,
     relitExposure: 0,

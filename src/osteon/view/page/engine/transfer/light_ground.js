@@ -21,7 +21,7 @@ const ALBEDO = { light: 0.86, dark: 0.12 };
 const COSINE = [1, 2 / 3, 1 / 4, 0, -1 / 24];
 
 /** Uniforms of the ground whose textures the character keeps. */
-const TEXTURES = ["groundBasis", "groundCoefficients", "groundCenters", "groundColors", "bakedWeights"];
+const TEXTURES = ["tracedGround", "groundBasis", "groundCoefficients", "groundCenters", "groundColors", "bakedWeights"];
 /** Of red, green and blue, for colours of one channel. */
 const LUMINANCE = new THREE.Vector3(0.2126, 0.7152, 0.0722);
 
@@ -39,11 +39,14 @@ uniform highp sampler2D groundCenters; // middle of the grid in every frame
 uniform vec3 groundRadiance[25];
 uniform vec3 emptyGround;
 uniform int relitBy;
+uniform int relitTraced;
+uniform highp sampler2D tracedGround;  // of this frame, traced without compression
 ${bandsChunk(order, "groundRadiance")}
 ${transferChunk("ground", { order, columns, points })}
 ${isBaked ? bakedChunk("ground", /** @type {import("./relight.js").BakedColors} */ (baked), points) : ""}
 
 vec3 groundPart(Moment now) {
+  if (relitTraced == 1) return texelFetch(tracedGround, tile(int(vertexNumber)), 0).rgb;
 ${isBaked ? `  if (relitBy == ${RELIT_BY.baked}) return min(groundColor(now) / max(emptyGround, vec3(1e-4)), vec3(1.0));` : ""}
   return min(groundLight(now, mat3(1.0)) / max(emptyGround, vec3(1e-4)), vec3(1.0));
 }
@@ -92,7 +95,7 @@ void main() { outColor = vec4(toScreen(groundColor), 1.0 - smoothstep(0.3, 0.95,
  * @param {import("./relight.js").Light} light  with a ground @param {THREE.Vector3[]} radiance  coefficients of the environment
  * @param {THREE.Vector3} out
  */
-function emptyPlane({ up, ground }, radiance, out) {
+export function emptyPlane({ up, ground }, radiance, out) {
   const [x, y, z] = [..."xyz"].map((axis) => Number(axis === up));
   const basis = harmonicsAt(/** @type {import("./relight.js").LightGround} */ (ground).transfer.order, x, y, z);
   out.set(0, 0, 0);
@@ -150,6 +153,7 @@ export class LightGrid {
     const { baked, environments } = this.light;
     setRanks(uniforms, { ...this.light, transfer: this.ground.transfer }, relight, "ground");
     uniforms.relitBy.value = RELIT_BY[relight.by === "baked" && baked?.ground ? "baked" : "live"];
+    uniforms.relitTraced.value = relight.by === "reference" && relight.traced ? 1 : 0;
     const { emptyGround } = uniforms;
     if (uniforms.relitBy.value === RELIT_BY.live) return void emptyPlane(this.light, LIGHT.groundRadiance.value, emptyGround.value);
     emptyPlane(this.light, vectorsOf(environments[0].coefficients), emptyGround.value);
@@ -161,6 +165,7 @@ export class LightGrid {
   #material(character, extra) {
     const { limits, uniforms } = character;
     // Shared by all grids of the character, and disposed with it.
+    uniforms.tracedGround ??= { value: null };
     if (!uniforms.groundBasis) Object.assign(uniforms, this.#textures(character));
     const own = Object.fromEntries(Object.entries(uniforms).filter(([name]) => TEXTURES.includes(name)));
     return new THREE.RawShaderMaterial({
@@ -169,7 +174,7 @@ export class LightGrid {
       ...{ vertexShader: GRID_VERTEX(groundChunk(this.light)), fragmentShader: GRID_FRAGMENT },
       uniforms: {
         ...{ ...own, frames: uniforms.frames, between: uniforms.between, seconds: uniforms.seconds, groundRadiance: LIGHT.groundRadiance },
-        ...uniformsOf({ groundRank: 0, bakedRank: 0, bakedPower: 0, relitBy: 0, emptyGround: new THREE.Vector3() }),
+        ...uniformsOf({ groundRank: 0, bakedRank: 0, bakedPower: 0, relitBy: 0, relitTraced: 0, emptyGround: new THREE.Vector3() }),
       },
       ...{ transparent: true, depthWrite: false, side: THREE.DoubleSide },
       // Multiplied with what is there.

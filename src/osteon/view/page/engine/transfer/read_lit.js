@@ -38,12 +38,12 @@ void main() { outColor = vec4(toScreen(color), 1.0); }`;
 export function readLit(renderer, character, relight, when) {
   const light = /** @type {import("./relight.js").Light} */ (character.pack.light);
   character.needRelight();
-  const relitBy = { value: RELIT_BY.live };
+  const [relitBy, relitTraced] = [{ value: RELIT_BY.live }, { value: 0 }];
   lightTransfer(light, relight);
-  setRelight({ list: [], uniforms: { relitBy } }, character, relight, relight.by);
+  setRelight({ list: [], uniforms: { relitBy, relitTraced } }, character, relight, relight.by);
   const material = character.shaderMaterial(character.defines("result", { RELIT: 1, ...(when.instance && { CROWD: 1 }) }), {
     vertexShader: VERTEX(character.chunkOf("result"), "relit(thisMoment())"),
-    uniforms: { ...character.uniforms, relitBy },
+    uniforms: { ...character.uniforms, relitBy, relitTraced },
   });
   return drawPoints(renderer, { geometry: character.indexed, material, points: character.pack.counts.vertices }, when);
 }

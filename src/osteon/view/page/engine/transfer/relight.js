@@ -37,10 +37,11 @@ import { bandsChunk, FRAME, texelsOf, transferChunk } from "./transfer_shader.js
 /**
  * How precomputed light is shown.
  * @typedef {object} Relight
- * @property {"live"|"baked"|"unshadowed"} by @property {Relight["by"]|null} left  Shown beside it, on the left of a divider.
+ * @property {"live"|"baked"|"reference"|"unshadowed"} by @property {Relight["by"]|null} left  Shown beside it, on the left of a divider.
  * @property {number} rank  Columns of the transfer, or of the baked colours.
  * @property {boolean} occlusion  The part of the surroundings that is open, in grey, in place of the environment.
  * @property {boolean} ground @property {import("../light.js").Environment} environment
+ * @property {boolean} [traced]  Whether the reference has been traced for this frame; until then it is as live.
  * @property {number} turn  Radians about the axis that points up. @property {number} power
  */
 
@@ -115,11 +116,14 @@ export function relightChunk({ light, counts }) {
 uniform highp sampler2D lightTurns;    // quaternions of all bones, all frames
 uniform vec3 radiance[25];             // of the environment, coefficients of spherical harmonics
 uniform int relitBy;
+uniform int relitTraced;               // whether colours are those of tracedColors
+uniform highp sampler2D tracedColors;  // of this frame, traced without compression
 ${bandsChunk(order, "radiance")}
 ${order > 1 ? FRAME : "mat3 vertexFrame(Moment now) { return mat3(1.0); }"}
 ${transferChunk("light", { order, columns, points: counts.vertices })}
 ${baked ? bakedChunk("baked", baked, counts.vertices) : ""}
 vec3 relit(Moment now) {
+  if (relitTraced == 1) return texelFetch(tracedColors, tile(int(vertexNumber)), 0).rgb;
 ${baked ? `  if (relitBy == ${RELIT_BY.baked}) return bakedColor(now);` : ""}
   return lightLight(now, vertexFrame(now));
 }
@@ -181,6 +185,8 @@ export function relightUniforms({ pack, limits, whole }) {
       bakedWeights: shared?.bakedWeights.value ?? coefficientTexture(baked.weights, limits),
     }),
   };
+  // Made when it is first traced.
+  Object.assign(textures, { tracedColors: null });
   return uniformsOf({ ...textures, lightRank: transfer.columns, bakedRank: baked?.columns ?? 0, bakedPower: 1 });
 }
 
@@ -192,7 +198,8 @@ export function relightUniforms({ pack, limits, whole }) {
 export function setRelight({ uniforms }, character, relight, by) {
   const light = /** @type {Light} */ (character.pack.light);
   const open = relight.occlusion ? "grey" : light.transfer.order === 1 ? "occluded" : "live";
-  uniforms.relitBy.value = RELIT_BY[by === "live" ? open : by];
+  uniforms.relitBy.value = RELIT_BY[by === "live" || by === "reference" ? open : by];
+  uniforms.relitTraced.value = by === "reference" && relight.traced && !character.whole ? 1 : 0;
   setRanks(character.uniforms, light, relight, "light");
 }
 

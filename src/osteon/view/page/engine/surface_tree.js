@@ -6,7 +6,7 @@
  * them. Between two frames a vertex moves linearly, so that the union of both boxes holds it. Other poses have no stored
  * boxes: `refit` computes them from given positions.
  */
-import { playedBones, posePositions, sourcePositions, wholeFrame } from "../engine/pose.js";
+import { playedBones, posePositions, sourcePositions, wholeFrame } from "./pose.js";
 
 /** Triangles of a leaf, and candidate positions of a split. */
 const LEAF = 8;
@@ -15,8 +15,8 @@ const BINS = 12;
 const ROUND = 2.4e-7;
 
 /**
- * @typedef {import("../engine/pack.js").Pack} Pack
- * @typedef {import("../engine/pose.js").Moment} Moment
+ * @typedef {import("./pack.js").Pack} Pack
+ * @typedef {import("./pose.js").Moment} Moment
  * @typedef {{distance: number, triangle: number, point: number[], normal: number[]}} Hit
  */
 
@@ -114,7 +114,7 @@ export class FrameVertices {
     /** The round in which each vertex was skinned: another frame begins another round, and nothing is cleared. */
     this.known = new Uint32Array(vertices);
     this.round = 0;
-    /** @type {import("../engine/pose.js").BonePose|null} Of the frame, when the first vertex needs it. */
+    /** @type {import("./pose.js").BonePose|null} Of the frame, when the first vertex needs it. */
     this.bones = null;
     this.frame = -1;
     this.rank = rank;
@@ -309,7 +309,7 @@ export class SurfaceInterval {
 /**
  * Positions of vertices in a frame: of the model, or of a sequence.
  * @param {Pack} pack @param {number} frame @param {number} rank @param {number[]|null} vertices
- * @param {import("../engine/pose.js").BonePose|null} bones
+ * @param {import("./pose.js").BonePose|null} bones
  */
 function positionsAt(pack, frame, rank, vertices, bones = null) {
   if (pack.skinned) return posePositions(pack, wholeFrame(frame), rank, vertices, bones ?? playedBones(pack, wholeFrame(frame)));
