@@ -28,8 +28,8 @@ const BY_TRIANGLE = ["clusters", "triangles"];
  *   and from `top` to `top + tall`, clipped to `from` … `to`.
  */
 
-/** Milliseconds of tracing between two pictures. */
-const TRACED = 12;
+/** Milliseconds of tracing between two pictures: as long as a picture takes, within these. */
+const [LEAST_TRACED, MOST_TRACED] = [12, 120];
 /** @type {WeakMap<ModelView, TracedLight>} Of the character that was traced last. */
 const tracedOf = new WeakMap();
 
@@ -71,6 +71,7 @@ export class ModelView {
     /** @type {TracedLight|null} The traced light of the frame that is shown, if it stands still. */
     this.traced = null;
     this.tracedKey = "";
+    this.tracedAt = 0;
     this.scene = new THREE.Scene();
     this.ground = new Ground();
     this.disc = new LightDisc(this.ground.uniforms);
@@ -234,7 +235,9 @@ export class ModelView {
     if (tracedOf.get(this)?.character !== character) tracedOf.set(this, new TracedLight(character));
     const traced = /** @type {TracedLight} */ (tracedOf.get(this));
     traced.at(moment, this.rankOf(view));
-    const left = traced.work(TRACED);
+    const drawn = performance.now() - this.tracedAt;
+    const left = traced.work(Math.min(Math.max(drawn, LEAST_TRACED), MOST_TRACED));
+    this.tracedAt = performance.now();
     this.traced = traced;
     return left;
   }

@@ -15,7 +15,7 @@ import { harmonicsAt } from "./spherical_harmonics.js";
 
 /** Directions in all, and after each round; a step through them that spreads the first ones evenly. */
 export const DIRECTIONS = 512;
-const ROUNDS = [16, 32, 64, 128, 256, DIRECTIONS];
+const ROUNDS = [32, 64, 128, 256, DIRECTIONS];
 const STEP = 317;
 /** Height above the surface at which rays start, in diagonals, and the part of the grid in which it fades at its border. */
 const OFFSET = 1e-4;
