@@ -77,6 +77,8 @@ def _models(run: BenchRun, sequence: MeshSequence, training: int, place: int) ->
         rows.append(figure(case, f"normals, mean degrees, unseen, {result.word}", off.normal_mean))
         if base is not None and base is not result and base.unseen.distortion.rms > 0:
             # Positions are float32: more digits than these are rounding.
+            trained = round(result.training.distortion.rms / max(base.training.distortion.rms, 1e-300), DIGITS)
+            rows.append(figure(case, f"RMS on training poses over ssd, {result.word}", trained))
             ratio = round(result.unseen.distortion.rms / base.unseen.distortion.rms, DIGITS)
             metric = f"RMS on unseen poses over ssd, {result.word}"
             bounds = BOUNDS.get(result.word)

@@ -2,8 +2,8 @@
 
 Exactness on every mesh, times on the largest mesh as ratios within one run, and the poses of pose_cases.py:
 every triangle has a bone, segments are connected, no triangle is flipped. Sections along a twisted bone keep their area
-(simplex_twist.py). Without the measured meshes the built-in ones
-are used.
+(simplex_twist.py), and no triangle follows a bone of the other side (simplex_sides.py). Without the measured meshes the
+built-in ones are used.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from osteon.synth.figure import make_figure
 from osteon_bench.pose_cases import PoseCase, bent_pose, load_pose_cases
 from osteon_bench.rows import Row, at_most, figure
 from osteon_bench.run import BenchRun
+from osteon_bench.simplex_sides import side_rows
 from osteon_bench.simplex_times import time_rows
 from osteon_bench.simplex_twist import twist_rows
 
@@ -42,7 +43,7 @@ def bench_simplex(run: BenchRun) -> list[Row]:
         rows += _segments(body, poser)
         rows += _poses(run, body, poser)
     run.report("sections of twisted bones")
-    return rows + twist_rows()
+    return rows + twist_rows() + side_rows(run)
 
 
 def _built_in_cases() -> list[PoseCase]:

@@ -114,6 +114,27 @@ def test_families_of_matrices_between_frames(engine, kind):
         assert apart(scripted(engine, frame, part), expected, model) <= CONTRACT
 
 
+def test_models_as_printed(engine):
+    """Sums that are not one refer to the origin of the input, and the page shows matrices about the body's centre."""
+    rng = np.random.default_rng(3)
+    for kind in ("animation_space", "multi_weight"):
+        model = DEFORMER_CASES[kind]()
+        away = model.track.transforms + np.array([0, 0, 0, 3.0], np.float32) * model.diagonal
+        given = model.deformer
+        weights = (given.weights + 0.1 * rng.normal(size=given.weights.shape)).astype(np.float32)
+        if kind == "multi_weight":
+            changed = replace(given, weights=weights, reference=np.full(model.n_vertices, WORLD, np.int32))
+        else:
+            changed = replace(given, weights=weights, free=True)
+        model = model.with_character(deformer=changed)
+        model = model.with_animation(track=replace(model.track, transforms=away.astype(np.float32)))
+        assert engine.load(pack_model(model))
+        for f in (0, 4):
+            expected = pose_frames(model, f, f + 1)[0]
+            assert apart(engine.positions(f), expected, model) <= CONTRACT
+            assert apart(scripted(engine, f, 0), expected, model) <= CONTRACT
+
+
 def test_multi_weights_of_world_axes(engine):
     model = DEFORMER_CASES["multi_weight"]()
     reference = np.where(np.arange(model.n_vertices) % 2, model.deformer.reference, WORLD)

@@ -26,7 +26,7 @@ from osteon.core.progress import report_progress
 from osteon.fit.kernel_modules import COMPARE_KERNELS
 from osteon.fit.models.registry import find_contestants
 from osteon.io import LoadOptions, load_sequence
-from osteon.pipeline.options import CompareOptions
+from osteon.pipeline.options import CompareOptions, check_strengths
 
 if TYPE_CHECKING:
     from osteon.core.sequence import MeshSequence
@@ -77,11 +77,12 @@ def compare(
     osteon compare horse.npz -o horse.html
     osteon compare horse.npz --models ssd,dqs --train 10 --bones 25 -o horse.html
     osteon compare walk/ run/ --poses 0,4,7,30 --json walk.json
+    osteon compare horse.npz --models as,as-zero --lambda 0.001,0.1,10
     osteon compare horse.npz --save models        then: osteon view models horse.npz
     """
     clock = WallTime.of_command()
     refuse_unused(input="sequence", rest_pose="sequence")
-    find_contestants(options.words)
+    check_strengths(options, find_contestants(options.words))
     outputs = plan_outputs(
         [*inputs, load.rest, load.faces],
         file_output("-o", files.report, (".html", ".htm")),
@@ -129,7 +130,7 @@ def print_comparison(found: Comparison, seconds: dict[str, float], page: str | N
     """Print the verdict, a table of all measures, and the costs."""
     from rich.table import Table
 
-    from osteon.report.compare_figures import compare_verdict, verdict_lines
+    from osteon.report.compare_figures import compare_verdict, strength_text, verdict_lines
 
     out = console()
     out.print(f"[bold]{compare_verdict(found)}[/]")
@@ -153,6 +154,9 @@ def print_comparison(found: Comparison, seconds: dict[str, float], page: str | N
         cells = (f"{cost.floats / n:.3g}", size_text(cost.bytes), str(cost.multiply_adds), f"{cost.nanoseconds:.0f}")
         costs.add_row(f"  {result.word}", *cells, f"{result.seconds:.2f}")
     out.print(costs)
+    strengths = [f"{r.word} {strength_text(r.strength)}" for r in found.results if r.strength is not None]
+    if strengths:
+        out.print(f"[dim]λ[/]        {', '.join(strengths)}")
     frames = ",".join(map(str, found.distinct[found.training].tolist()))
     out.print(
         f"[dim]poses[/]    {len(found.distinct)} distinct, {len(found.training)} to train with (--poses {frames}), "

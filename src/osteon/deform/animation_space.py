@@ -7,6 +7,9 @@
 Without offsets it is linear blending. Weights may be negative. Bones at rest keep the rest pose, a rigid motion of all
 bones moves the mesh rigidly, and the offsets rotate with the scene, so results do not depend on its orientation.
 
+**As printed** (`free`) the paper's  x = sum T_i p_i  has no constraint: q_k is any 4-vector, no sum is fixed, bones
+at rest need not keep the rest pose, and the result depends on the origin of the scene.
+
 | symbol | name |
 | --- | --- |
 | M_k     | transforms of the bones, posed_from_rest |
@@ -51,8 +54,9 @@ def check_sums(name: str, values: Float32, expected: float) -> None:
 
 
 def shares(bones: Int32, weights: FloatArray) -> Skin:
-    """The share of each bone per vertex: the relative size of weights (v,k) of any sign."""
+    """The share of each bone per vertex: the relative size of weights (v,k) of any sign; equal shares of only zeros."""
     sizes: Float64 = np.abs(weights, dtype=np.float64)
+    sizes[~sizes.any(axis=1)] = 1.0
     return Skin(bones, (sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32))
 
 
@@ -85,14 +89,16 @@ class AnimationSpace:
     bones: Int32  # (v,k)
     weights: Float32  # (v,k) sum to one over k
     offsets: Float32  # (v,k,3) sum to zero over k
+    free: bool = False  # neither sum is fixed
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", checked("weights", self.weights, (None, None)))
         shape = self.weights.shape
         object.__setattr__(self, "bones", checked_indices("bones", self.bones, shape, np.iinfo(np.int32).max))
         object.__setattr__(self, "offsets", checked("offsets", self.offsets, (*shape, 3)))
-        check_sums("weights", self.weights, 1.0)
-        check_sums("offsets", self.offsets, 0.0)
+        if not self.free:
+            check_sums("weights", self.weights, 1.0)
+            check_sums("offsets", self.offsets, 0.0)
 
     @property
     def n_vertices(self) -> int:
@@ -114,12 +120,13 @@ class AnimationSpace:
         _blend(self.bones, self.weights, self.offsets, palette, vertices, out)
 
     def arrays(self) -> Arrays:
-        """(v,k) `bones` and `weights`, (v,k,3) `offsets`."""
-        return {"bones": self.bones, "weights": self.weights, "offsets": self.offsets}
+        """(v,k) `bones` and `weights`, (v,k,3) `offsets`; (1,) `free` only if the sums are not fixed."""
+        found = {"bones": self.bones, "weights": self.weights, "offsets": self.offsets}
+        return found | ({"free": np.ones(1, np.int32)} if self.free else {})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        return cls(arrays["bones"], arrays["weights"], arrays["offsets"])
+        return cls(arrays["bones"], arrays["weights"], arrays["offsets"], "free" in arrays)
 
     @classmethod
     def from_skin(cls, skin: Skin) -> Self:
@@ -133,9 +140,9 @@ class AnimationSpace:
         return None
 
     def take(self, vertices: Int32) -> Self:
-        return type(self)(self.bones[vertices], self.weights[vertices], self.offsets[vertices])
+        return type(self)(self.bones[vertices], self.weights[vertices], self.offsets[vertices], self.free)
 
     def placed(self, new_from_old: FloatArray) -> Self:
-        """Offsets are transformed with the scene."""
+        """Offsets are transformed with the scene; free sums refer to its origin, which stays."""
         offsets = self.offsets @ np.asarray(new_from_old[:, :3], np.float64).T
-        return type(self)(self.bones, self.weights, offsets.astype(np.float32))
+        return type(self)(self.bones, self.weights, offsets.astype(np.float32), self.free)

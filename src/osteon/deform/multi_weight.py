@@ -8,7 +8,7 @@ depend on the orientation of the scene, and a motion of all bones moves the whol
 bone (-1) has world axes, M_r = F_r = 1, as in the paper, and depends on the orientation of the scene. Mirroring an axis
 of F_r changes nothing: rows and columns of N change sign, and each entry keeps its weight. With all twelve alike, W_k =
 w_k, it is linear blending. The weights of a diagonal entry sum to one over the bones, so bones at rest keep the rest
-pose.
+pose; in world axes they are free, as the paper has no such constraint.
 
 | symbol | name |
 | --- | --- |
@@ -103,7 +103,8 @@ class MultiWeight:
         object.__setattr__(self, "bones", checked_indices("bones", self.bones, shape, n_bones))
         raised = checked_indices("reference", np.asarray(self.reference) - WORLD, shape[:1], n_bones + 1)
         object.__setattr__(self, "reference", checked("reference", raised + WORLD, shape[:1], np.int32))
-        check_sums("weights", np.ascontiguousarray(self.weights[:, :, DIAGONAL]), 1.0)
+        bound = self.weights[self.reference != WORLD]
+        check_sums("weights", np.ascontiguousarray(bound[:, :, DIAGONAL]), 1.0)
         rotations = self.frames[..., :3].astype(np.float64)
         if np.abs(rotations.swapaxes(1, 2) @ rotations - np.eye(3)).max(initial=0.0) > RIGID_FRAME:
             raise GeometryError("frames: expected rotations with a centre, got frames that stretch")

@@ -42,7 +42,7 @@ from osteon.io.metadata.baked import table_arrays
 from osteon.measure.deviation import measure_deviation
 from osteon.measure.distortion import measure_distortion
 from osteon.pipeline.comparison import Comparison, ModelCost, ModelResult, PoseMeasures, place_frames
-from osteon.pipeline.options import CompareOptions, RigOptions
+from osteon.pipeline.options import CompareOptions, RigOptions, check_strengths
 from osteon.pipeline.skeleton import rig_sequence
 
 #: Repetitions of timed posing; the fastest counts.
@@ -56,6 +56,7 @@ def compare_models(
     """Fit the requested models to training poses, and measure them on these and on unseen poses."""
     options = options or CompareOptions()
     contestants = find_contestants(options.words)
+    check_strengths(options, contestants)
     if sequence.n_triangles == 0:
         raise GeometryError(f"'{sequence.name}' has no triangles; give a mesh with faces")
     named = check_pose_list(options.frames, sequence.n_frames)
@@ -113,7 +114,13 @@ def _compete(
     trained = bones.problem.from_input(bones.transforms.take_frames(bones.training))
     threads = available_threads(options.threads)
     fit = contestant.fit(
-        bones.problem, trained, bones.influences, skeleton=bones.skeleton, seed=options.seed, threads=threads
+        bones.problem,
+        trained,
+        bones.influences,
+        skeleton=bones.skeleton,
+        seed=options.seed,
+        threads=threads,
+        strengths=options.strengths,
     )
     fitted = time.perf_counter() - started
     added = () if fit.displacement is None else (fit.displacement.take(bones.welded_of_vertex),)
@@ -128,6 +135,7 @@ def _compete(
         _cost(contestant, model, bones),
         fitted,
         fit.sweep,
+        fit.strength,
     )
 
 

@@ -116,6 +116,7 @@ class ModelResult:
     cost: ModelCost
     seconds: float  # of its fit
     sweep: ContestantSweep | None = None
+    strength: float | None = None  # lambda; infinite: the start of the fit was kept
 
     @property
     def deformer(self) -> Deformer:
@@ -216,5 +217,6 @@ class Comparison:
             "unseen_rms_over_ssd": over,
             "cost": asdict(result.cost),
             "fit_seconds": result.seconds,
+            "lambda": "infinite" if result.strength == np.inf else result.strength,
             "sweep": None if result.sweep is None else asdict(result.sweep),
         }

@@ -5,6 +5,7 @@ The command line and docs/options.md are made from them.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -12,6 +13,7 @@ from typing import Literal
 from osteon.core.errors import OptionError
 from osteon.core.options import check_options, need, option
 from osteon.core.skin_options import SkinOptions
+from osteon.fit.models.registry import CONTESTANTS, Contestant
 from osteon.io.engines import EngineName, engine_of
 
 
@@ -26,6 +28,24 @@ def _numbers(text: str) -> tuple[int, ...]:
         numbers = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise OptionError(f"poses: expected frame numbers with commas, such as 0,4,7, got {text!r}") from None
+    return numbers
+
+
+def _parse_strengths(text: str) -> str:
+    """Check that a text is a list of positive numbers with commas; returns it unchanged."""
+    _strengths(text)
+    return text
+
+
+def _strengths(text: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if not numbers or not all(0 < number < math.inf for number in numbers):
+        raise OptionError(f"strength: expected positive numbers with commas, such as 0.01 or 0.001,0.1, got {text!r}")
+    if len(set(numbers)) < len(numbers):
+        raise OptionError(f"strength: a number is listed twice in {text!r}")
     return numbers
 
 
@@ -69,6 +89,16 @@ class CompareOptions:
         minimum=1,
         maximum=8,
     )
+    strength: str | None = option(
+        None,
+        help="Strength of the regularisation of as, mwe, as-zero and mwe-zero: one number for all, or several with "
+        "commas, of which each model gets the best for held-out training poses.",
+        flags=("--lambda",),
+        metavar="NUMBERS",
+        parse=_parse_strengths,
+        unit="of the squared RMS radius of the rest pose",
+        shown_default="the best of 17 from 1e-6 to 100",
+    )
     seed: int = option(0, help="Same seed, same result.", flags=("--seed",), minimum=0, maximum=2**63)
     threads: int = option(0, help="0: all cores.", flags=("--threads",), minimum=0)
 
@@ -76,6 +106,13 @@ class CompareOptions:
         check_options(self)
         if self.poses is not None:
             _numbers(self.poses)
+        if self.strength is not None:
+            _strengths(self.strength)
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """The requested values of lambda; () for those of the models."""
+        return () if self.strength is None else _strengths(self.strength)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -86,6 +123,13 @@ class CompareOptions:
     def frames(self) -> tuple[int, ...]:
         """The requested training poses; () chooses them automatically."""
         return () if self.poses is None else _numbers(self.poses)
+
+
+def check_strengths(options: CompareOptions, contestants: dict[str, Contestant]) -> None:
+    """Refuse lambda where no model has one."""
+    if options.strengths and not any(each.regularised for each in contestants.values()):
+        known = ", ".join(word for word, each in CONTESTANTS.items() if each.regularised)
+        raise OptionError(f"strength: no selected model is regularised; add one of {known} to models, or omit it")
 
 
 RigForm = Literal["articulated", "free"]

@@ -186,11 +186,18 @@ def measure_table(comparison: Comparison, unseen: bool) -> str:
     return _table(comparison, groups, [name for _, group in MEASURES for name, _ in group], rows)
 
 
+def strength_text(strength: float | None) -> str:
+    """The lambda of a model in a table: a dash where it has none, infinity where the start of the fit was kept."""
+    if strength is None:
+        return "–"
+    return "∞" if np.isinf(strength) else number(strength)
+
+
 def cost_table(comparison: Comparison) -> str:
     """Storage, posing and fitting cost of every model."""
     n = max(1, comparison.sequence.n_vertices)
-    groups = [("stored", 3), ("posing per vertex", 2), ("its fit", 1)]
-    head = ["bones per vertex", "numbers per vertex", "size", "multiply-adds", "measured, ns", "seconds"]
+    groups = [("stored", 3), ("posing per vertex", 2), ("its fit", 2)]
+    head = ["bones / vertex", "numbers / vertex", "size", "multiply-adds", "ns", "seconds", "λ"]
     rows = [
         [
             (text, False)
@@ -201,6 +208,7 @@ def cost_table(comparison: Comparison) -> str:
                 str(result.cost.multiply_adds),
                 f"{result.cost.nanoseconds:.0f}",
                 f"{result.seconds:.2f}",
+                strength_text(result.strength),
             )
         ]
         for result in comparison.results
@@ -252,20 +260,26 @@ def _by_pose(comparison: Comparison, result: ModelResult, normals: bool) -> list
 
 def sweep_figures(comparison: Comparison) -> list[Figure]:
     """Error against the strength of regularisation, for each model that has one (figure 3 of the paper)."""
-    return [_sweep_figure(result.title, result.sweep) for result in comparison.results if result.sweep is not None]
+    found = [(result, result.sweep) for result in comparison.results if result.sweep is not None]
+    return [_sweep_figure(result.title, sweep, result.strength) for result, sweep in found]
 
 
-def _sweep_figure(name: str, sweep: ContestantSweep) -> Figure:
-    best = int(np.argmin(sweep.left_out))
+def _sweep_figure(name: str, sweep: ContestantSweep, chosen: float | None) -> Figure:
     title = f"Strength of regularisation, {name}"
     series = [
         Series("held-out poses", sweep.strengths, sweep.left_out, dots=True),
         Series("fitted poses", sweep.strengths, sweep.training, dots=True, kind=1),
     ]
-    mark = Mark(sweep.strengths[best], f"chosen: {number(sweep.strengths[best])}", sweep.left_out[best])
+    marks = [
+        Mark(strength, f"chosen: {number(strength)}", left_out)
+        for strength, left_out in zip(sweep.strengths, sweep.left_out, strict=True)
+        if strength == chosen
+    ]
     axes = Axis("strength", log=True), Axis("RMS, % of the body’s size")
-    chart = line_chart(series, title=title, x=axes[0], y=axes[1], marks=[mark])
+    chart = line_chart(series, title=title, x=axes[0], y=axes[1], marks=marks)
     note = "Weak: the model overfits the training poses. Strong: the model stays at the start of its fit."
+    if not marks:
+        note += " No strength gains enough over the start, which was kept."
     columns = zip(sweep.strengths, sweep.left_out, sweep.training, strict=True)
     rows = tuple(tuple(number(value) for value in row) for row in columns)
     return Figure(title, chart, legend(series), note, ("strength", "RMS %, held out", "RMS %, fitted"), rows)

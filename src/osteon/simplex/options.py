@@ -109,6 +109,13 @@ class SegmentOptions:
         unit="diameters",
     )
     islands: bool = True  # join islands to the segments around them
+    bridges: bool = option(  # between shells of a mesh
+        True,
+        help="Paths along the mesh end at the edge of each shell, as in the paper; without this they cross to shells "
+        "that lie close.",
+        flags=("--no-bridges",),
+        needs=(_BONES,),
+    )
     dimension: Literal["auto", 2, 3] = option("auto", help="auto: 2 where mesh and skeleton each have one z.")
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from osteon.core.pose_track import PoseTrack
 from osteon.core.topology import degenerate_triangles, shells, triangle_areas
 from osteon.measure.strain import flipped, triangle_distortion
 from osteon.simplex.poser import Poser
+from osteon.simplex.segmentation.sides import side_notes
 
 #: Largest number of poses that are measured; of longer tracks, evenly spaced ones.
 MOST = 48
@@ -34,8 +35,9 @@ def describe_poser(poser: Poser) -> dict[str, Any]:
     if poser.lines:
         counts = np.bincount(poser.groups.group, minlength=poser.groups.count)
         facts["lines"] = {line.name: int(counts[poser.groups.n_bones + i]) for i, line in enumerate(poser.lines)}
-    if poser.segmentation is not None:
-        facts["exceptions"] = list(poser.segmentation.exceptions)
+    if poser.segmentation is not None and poser.skeleton is not None:
+        across = side_notes(poser.points, poser.faces, poser.skeleton, poser.groups.group)
+        facts["exceptions"] = [*across, *poser.segmentation.exceptions]
     return facts
 
 

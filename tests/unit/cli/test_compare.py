@@ -56,6 +56,25 @@ def test_same_seed_same_figures(run_here, walk):
     assert told[0] == told[1]
 
 
+def test_lambda_is_one_number_or_the_best_of_several(run_here, walk):
+    models = {}
+    for values in ("0.01", "1000", "0.01,1000"):
+        flags = ("--models", "ssd,as,mwe-zero,as-zero", "--lambda", values, "--train", 4, "--bones", 3, "--json", "-")
+        done = run_here("compare", walk, *flags)
+        assert done.returncode == 0, done.stderr
+        models[values] = json.loads(done.stdout)["models"]
+    assert models["0.01"]["ssd"]["lambda"] is None
+    assert models["0.01"]["as"]["lambda"] == 0.01
+    assert models["0.01,1000"]["as"]["lambda"] == "infinite"  # nothing is closer than the skin
+    for word in ("mwe-zero", "as-zero"):
+        assert models["0.01"][word]["lambda"] == 0.01
+        assert models["0.01"][word]["sweep"] is None
+        assert models["0.01"][word]["training"]["rms"] < models["1000"][word]["training"]["rms"]
+        assert models["0.01,1000"][word]["sweep"]["strengths"] == [0.01, 1000]
+        assert models["0.01,1000"][word]["lambda"] == 0.01
+        assert models["0.01,1000"][word]["cost"]["slots"] == 3  # all bones
+
+
 def test_quiet_says_nothing(run_here, walk):
     done = run_here("compare", walk, "--train", 4, "--bones", 2, "--models", "ssd", "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -71,6 +90,11 @@ def test_quiet_says_nothing(run_here, walk):
         (("--poses", "0,10,4"), "frame 10 repeats a pose that is named before it"),
         (("--poses", "0,x"), "expected frame numbers with commas"),
         (("--train", 4, "--bones", 100000), "--bones: 100000 asked for, but the mesh has only"),
+        (("--lambda", "0.1,-1"), "expected positive numbers with commas"),
+        (("--lambda", "x"), "expected positive numbers with commas"),
+        (("--lambda", "nan"), "expected positive numbers with commas"),
+        (("--lambda", "1,1.0"), "a number is listed twice"),
+        (("--models", "ssd,dqs", "--lambda", "1"), "--lambda: no selected model is regularised; add one of mwe, as"),
         (("-o", "page.txt"), "-o: expected a name that ends in .html"),
         (("--frames", "0:2"), "2 distinct poses; a comparison needs at least 3"),
         (("--frames", "0,10"), "all frames show one pose"),

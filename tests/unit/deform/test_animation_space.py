@@ -59,3 +59,18 @@ def test_sums_are_checked_to_rounding(weights: list[float], offset: float, named
     with pytest.raises(GeometryError, match=f"{named}: vertex 0 sums to"):
         AnimationSpace(bones, np.array([weights], np.float32), offsets)
     AnimationSpace(bones, np.array([[1 / 3, 2 / 3]], np.float32), np.zeros((1, 2, 3), np.float32))
+
+
+def test_free_sums_are_kept_in_files_and_by_vertices() -> None:
+    free = AnimationSpace([[0, 1], [1, 0]], [[0.5, 0.7], [0.1, 0.1]], np.ones((2, 2, 3)), free=True)
+    again = AnimationSpace.from_arrays(free.arrays())
+    assert again.free
+    assert again.take(np.array([1])).free
+    assert "free" not in AnimationSpace([[0]], [[1.0]], np.zeros((1, 1, 3))).arrays()
+    rows = blends_of(free, np.tile(np.eye(3, 4), (2, 1, 1)))
+    assert np.allclose(rows[0], [[1.2, 0, 0, 2], [0, 1.2, 0, 2], [0, 0, 1.2, 2]])
+
+
+def test_free_weights_may_all_be_zero() -> None:
+    free = AnimationSpace([[0, 1]], [[0.0, 0.0]], np.ones((1, 2, 3)), free=True)
+    assert free.bone_weights().weights.tolist() == [[0.5, 0.5]]

@@ -79,5 +79,6 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(GeometryError, match="reference"):
         MultiWeight([[0]], weights, [1], identity(1))
     weights[0, 0, DIAGONAL[1]] = 0.5
+    MultiWeight([[0]], weights, [WORLD], identity(1))  # world axes have no constraint
     with pytest.raises(GeometryError, match=r"weights: vertex 0 sums to 0\.5"):
         MultiWeight([[0]], weights, [0], identity(1))

@@ -145,10 +145,14 @@ def test_every_pose_is_in_the_chart(found: Comparison) -> None:
 
 def test_sweeps_are_drawn(found: Comparison) -> None:
     assert sweep_figures(found) == []
-    swept = replace(found.results[0], sweep=ContestantSweep((1e-3, 1e-2, 1e-1), (1.0, 2.0, 3.0), (5.0, 4.0, 6.0)))
+    sweep = ContestantSweep((1e-3, 1e-2, 1e-1), (1.0, 2.0, 3.0), (5.0, 4.0, 6.0))
+    swept = replace(found.results[0], sweep=sweep, strength=1e-2)
     figures = sweep_figures(replace(found, results=(swept,)))
     assert [figure.title for figure in figures] == ["Strength of regularisation, linear blending (SSD)"]
     assert "chosen: 0.01" in figures[0].chart
+    kept = sweep_figures(replace(found, results=(replace(swept, strength=float("inf")),)))[0]
+    assert "chosen" not in kept.chart
+    assert "the start, which was kept" in kept.note
 
 
 def test_the_page_is_written_whole(found: Comparison, tmp_path: Path) -> None:

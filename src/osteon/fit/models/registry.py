@@ -113,6 +113,7 @@ class ContestantFit:
 
     deformer: Deformer
     sweep: ContestantSweep | None = None
+    strength: float | None = None  # the lambda that was used; infinite: the start of the fit was kept
     displacement: Displacement | None = None  # added to the rest pose, in input units
 
 
@@ -128,6 +129,7 @@ class Contestant:
     settings: tuple[tuple[str, Any], ...] = ()  # option values, besides seed and threads
     only_if_named: bool = False  # not part of the default selection
     follows_joints: bool = False  # its options take the skeleton
+    regularised: bool = False  # its options take `strength` and `strengths`
 
     def fit(
         self,
@@ -138,9 +140,12 @@ class Contestant:
         skeleton: Skeleton,
         seed: int,
         threads: int,
+        strengths: tuple[float, ...] = (),
     ) -> ContestantFit:
-        """Fit the model to given bones."""
-        wanted = {"skeleton": skeleton} if self.follows_joints else {}
+        """Fit the model to given bones; lambda is one of `strengths`, or of those that its options have."""
+        wanted: dict[str, Any] = {"skeleton": skeleton} if self.follows_joints else {}
+        if self.regularised and strengths:
+            wanted |= {"strength": strengths[0]} if len(strengths) == 1 else {"strengths": strengths}
         options = _find(self.options)(seed=seed, threads=threads, **wanted, **dict(self.settings))
         found: Any = _find(self.place)(problem, transforms, influences, options)
         sweep = getattr(found, "sweep", None)
@@ -148,7 +153,8 @@ class Contestant:
             columns = (sweep.strengths, sweep.training, sweep.held_out)
             rows = sorted(zip(*(map(float, column) for column in columns), strict=True))
             sweep = ContestantSweep(*zip(*rows, strict=True))
-        return ContestantFit(found.deformer, sweep, getattr(found, "displacement", None))
+        strength = getattr(found, "strength", None)
+        return ContestantFit(found.deformer, sweep, strength, getattr(found, "displacement", None))
 
     def multiply_adds(self, n_slots: int, columns: float = 0.0) -> int:
         """Multiplications and additions per vertex; three for each of its columns."""
@@ -157,23 +163,33 @@ class Contestant:
 
 # Linear blending sums matrices (12 per slot) and applies the sum (9). Dual quaternions sum 8 numbers and compare signs
 # (4), then divide by the length, convert to a matrix and apply it. Multi-Weight also changes into its bone's frame.
-# EigenSkin adds columns to the rest position of linear blending, three multiply-adds each. "As printed": weights are
-# regularised towards zero, and those of Multi-Weight belong to matrices in world axes.
+# EigenSkin adds columns to the rest position of linear blending, three multiply-adds each. "As printed": all bones, no
+# constraint, weights regularised towards zero, those of Multi-Weight for matrices in world axes (as_printed.py).
 _RIDGE = "osteon.fit.models.ridge_fit:RidgeOptions"
 _AS, _MWE = "osteon.fit.models.animation_space:fit_animation_space", "osteon.fit.models.multi_weight:fit_multi_weight"
+_PRINTED = "osteon.fit.models.as_printed"
 _HERE = "osteon.fit.models.registry"
 CONTESTANTS: dict[str, Contestant] = {
     "ssd": Contestant("linear blending (SSD)", f"{_HERE}:contest_linear_blend", 12, 9),
     "dqs": Contestant("dual quaternions", f"{_HERE}:contest_dual_quaternion", 12, 53),
-    "mwe": Contestant("Multi-Weight Enveloping", _MWE, 12, 27, _RIDGE),
-    "as": Contestant("Animation Space", _AS, 12, 0, _RIDGE),
+    "mwe": Contestant("Multi-Weight Enveloping", _MWE, 12, 27, _RIDGE, regularised=True),
+    "as": Contestant("Animation Space", _AS, 12, 0, _RIDGE, regularised=True),
     "mwe-zero": Contestant(
-        "Multi-Weight as printed", _MWE, 12, 9, _RIDGE, (("towards", "zero"), ("reference", "world"))
+        "Multi-Weight as printed", f"{_PRINTED}:fit_printed_multi_weight", 12, 9, _RIDGE, regularised=True
     ),
     "eigenskin": Contestant(
         "EigenSkin", f"{_HERE}:contest_eigenskin", 12, 9, f"{_HERE}:SkeletonOptions", follows_joints=True
     ),
-    "as-zero": Contestant("Animation Space as printed", _AS, 12, 0, _RIDGE, (("towards", "zero"),), only_if_named=True),
+    "as-zero": Contestant(
+        "Animation Space as printed",
+        f"{_PRINTED}:fit_printed_animation_space",
+        12,
+        0,
+        _RIDGE,
+        only_if_named=True,
+        follows_joints=True,
+        regularised=True,
+    ),
 }
 
 

@@ -3,9 +3,10 @@
     for each vertex:   minimise over c   sum_f || Phi_f c - (x^f - start^f) ||^2 + lambda || c ||^2
 
 c is the change of a slot from its start: the linear blend skin ("ssd"), or the smallest contents that reproduce the
-rest pose ("zero", the paper's). A family defines Phi (`SlotSystem`). All vertices share one lambda, that of the least
-deviation of held-out poses. The start must not depend on these either, so the skin is refitted for every fold to the
-other poses; given that skin, the held-out residuals are exact without another fit (ridge.py).
+rest pose ("zero"). The paper's own form, without that constraint and with all bones, is `as_printed.py`. A family
+defines Phi (`SlotSystem`). All vertices share one lambda, that of the least deviation of held-out poses. The start must
+not depend on these either, so the skin is refitted for every fold to the other poses; given that skin, the held-out
+residuals are exact without another fit (ridge.py).
 
 | symbol | name |
 | --- | --- |
@@ -24,8 +25,9 @@ the skin with 4 influences >= 0, and in brackets the same ratio for the angle of
 | chicken     | 0.880 (0.783)   | 0.938 (0.913) | cow         | 1.000 (1.000)   | 1.000 (1.000) |
 | elasticcow  | 0.963 (0.921)   | 0.984 (0.970) | cheburashka | 0.999 (0.993)   | 1.000 (1.000) |
 | bone        | 0.683 (0.547)   | 0.835 (0.704) |             |                 |               |
-Towards zero: Animation Space 0.78 on the horse, 0.91 on the chicken; Multi-Weight 1.03 and 2.19. With lambda 1e-6 it
-is the closest of all on the training poses, 0.017 of the skin's RMS, and 1.08 on the others.
+Towards the smallest contents that reproduce the rest pose: Animation Space 0.78 on the horse, 0.91 on the chicken;
+Multi-Weight 1.03 and 2.19. With lambda 1e-6 it is the closest of all on the training poses, 0.017 of the skin's RMS,
+and 1.08 on the others.
 Horse, 2.1 s of processor time for both families together, all lambdas and folds.
 
 Experiments on 1,200 vertices of the horse. The start of the folds has the largest effect. With one skin of all ten
@@ -47,7 +49,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from osteon.core.arrays import Float64, Int64, IntArray
-from osteon.core.character import Deformer
+from osteon.core.character import Deformer, Skeleton
 from osteon.core.errors import OptionError
 from osteon.core.parallel import available_threads, for_blocks, single_threaded_blas
 from osteon.core.progress import FitReport
@@ -76,9 +78,11 @@ class RidgeOptions:
 
     towards: Literal["ssd", "zero"] = "ssd"  # the limit of an infinite lambda
     slots: int = 8  # bones per vertex, 1 … 8
+    all_bones: bool = False  # every vertex has a slot for every bone, in the order of the bones
     strength: float | None = None  # lambda > 0, in problem units; None: the best of `strengths` for held-out poses
     strengths: tuple[float, ...] = tuple(float(x) for x in np.logspace(-6, 2, 17))
     reference: Literal["bone", "world"] = "bone"  # axes of Multi-Weight; Animation Space has none
+    skeleton: Skeleton | None = None  # joints in input units, for models as printed
     seed: int = 0  # of the sampled vertices
     threads: int = 0  # 0: all
 
@@ -201,6 +205,8 @@ def choose_slots(
 ) -> tuple[Int64, Float64]:
     """(v,k) bones and weights: those of the skin, then the bones with the least single-bone error, with weight 0."""
     dense = ssd.dense(transforms.shape[1])
+    if options.all_bones:
+        return np.tile(np.arange(dense.shape[1]), (len(dense), 1)), dense
     used = int((dense != 0).sum(axis=1).max(initial=0))
     if used > options.slots:
         raise OptionError(f"slots: the skin has {used} bones per vertex, more than {options.slots} slots")
@@ -237,7 +243,8 @@ class _Work:
     @property
     def block(self) -> int:
         """Number of vertices per block."""
-        return max(1, min(256, BLOCK_NUMBERS // (12 * self.problem.n_frames * self.options.slots)))
+        slots = self.transforms.shape[1] if self.options.all_bones else self.options.slots
+        return max(1, min(256, BLOCK_NUMBERS // (12 * self.problem.n_frames * slots)))
 
     def start_residual(self, vertices: Int64, bones: Int64, weights: Float64) -> Float64:
         """(n,s,m) residual of the start of the fit: a skin with bones and weights (n,k), or `zero`."""

@@ -48,7 +48,7 @@ def follow_paths(bone: Int32, allowed: Bools, triangles: Int32, neighbors: Int32
     """Return the bones, with the given triangles (u,) assigned by the shortest path.
 
     `bone` is -1 for triangles visible from no bone. `allowed` (u,b) are the bones that each may get. Triangles that no
-    path reaches keep -1.
+    path reaches keep -1. `neighbors` and `lengths` have a column for every edge and bridge of a triangle.
     """
     out = bone.copy()
     row = np.full(len(bone), -1, np.int32)
@@ -60,7 +60,7 @@ def follow_paths(bone: Int32, allowed: Bools, triangles: Int32, neighbors: Int32
 @exact
 def _follow(bone: Int32, allowed: Bools, row: Int32, neighbors: Int32, lengths: Float64, out: Int32) -> None:
     """Dijkstra from all bones at the same time; fills `out`."""
-    n_bones = allowed.shape[1]
+    n_bones, first_wins = allowed.shape[1], allowed.all()
     left = np.zeros(n_bones, np.int64)  # unassigned triangles that each bone may still get
     for u in range(allowed.shape[0]):
         for c in range(n_bones):
@@ -77,14 +77,15 @@ def _follow(bone: Int32, allowed: Bools, row: Int32, neighbors: Int32, lengths: 
     while heap:
         length, b, t = heapq.heappop(heap)
         word, bit = b // 8, np.uint8(1 << (b % 8))
-        if left[b] == 0 or done[t, word] & bit:
+        # Where every bone is allowed, only the nearest one goes on from a triangle.
+        if left[b] == 0 or done[t, word] & bit or (first_wins and done[t].any()):
             continue
         done[t, word] |= bit
         if row[t] >= 0 and out[t] < 0 and allowed[row[t], b]:
             out[t] = b
             for c in range(n_bones):
                 left[c] -= allowed[row[t], c]
-        for e in range(3):
+        for e in range(neighbors.shape[1]):
             beyond = np.int64(neighbors[t, e])
             if beyond >= 0 and bone[beyond] != b and not done[beyond, word] & bit:
                 heapq.heappush(heap, (length + lengths[t, e], b, beyond))
