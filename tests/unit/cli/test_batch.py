@@ -121,7 +121,7 @@ def test_a_cluster_gives_the_same_bytes(finished: Path, run_here, tmp_path: Path
         assert (out / f"{name}.glb").read_bytes() == (finished / f"{name}.glb").read_bytes()
 
 
-def test_ctrl_c_leaves_no_process_and_the_batch_goes_on(clips: Path, tmp_path: Path, run_here) -> None:
+def test_a_stopped_batch_leaves_no_process_and_the_batch_goes_on(clips: Path, tmp_path: Path, run_here) -> None:
     out = tmp_path / "stopped"
     command = [sys.executable, "-m", "osteon", "batch", str(clips / "batch.toml"), "-o", str(out), "--workers", "1"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -129,10 +129,10 @@ def test_ctrl_c_leaves_no_process_and_the_batch_goes_on(clips: Path, tmp_path: P
     until = time.monotonic() + 300
     while not (workers := _children(process.pid)) and time.monotonic() < until:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)  # a background shell ignores SIGINT
     with process.stderr as messages:
         assert "run the same command again" in messages.read()
-    assert process.wait() == 130
+    assert process.wait() == 143
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     done = run_here("batch", clips / "batch.toml", "-o", out, "--json", "-")
     assert json.loads(done.stdout)["finished"] == 2
