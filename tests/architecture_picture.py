@@ -37,6 +37,7 @@ FOLDERS = {
     "pipeline": Folder("the order of stages", "#4d83ee"),
     "report": Folder("pictures, charts, advice", "#a45fd0"),
     "papers": Folder("the papers, made again", "#6b7bd6"),
+    "scale": Folder("batches of assets", "#5b8c5a"),
     "view": Folder("the page, its server", "#e0564a"),
     "study": Folder("what people see", "#2f7fb5", "3"),
     "cli": Folder("one file per command", "#8b949e"),

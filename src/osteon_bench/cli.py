@@ -49,6 +49,7 @@ class BenchSettings:
         None, help="Damaged files per reader, for a trial of bench fuzz.", flags=("--inputs",), minimum=1
     )
     search: bool = option(False, help="Repeat the search for Dem Bones' best options; an hour.", flags=("--search",))
+    small: bool = option(False, help="A tenth of the work, for a quick pass of bench scale.", flags=("--small",))
     against: Path | None = option(
         None, help="Another checkout, for bench firstrun and shading.", flags=("--against",), metavar="FOLDER"
     )
@@ -97,6 +98,7 @@ def bench(
             inputs=settings.inputs,
             search=settings.search,
             against=settings.against,
+            small=settings.small,
         )
         _measure(name, run, record, json_file, shown)
 

@@ -13,6 +13,7 @@ from osteon.apply.collide.bodies_options import BodyFiles, BodyOptions
 from osteon.apply.collide.options import CollideOptions
 from osteon.apply.edit.options import EditOptions
 from osteon.apply.light.options import LightColorOptions, LightOptions
+from osteon.cli.batch import BatchPlace
 from osteon.cli.compare import CompareFiles
 from osteon.cli.edit import EditFiles
 from osteon.cli.eigenskin import EigenSkinFiles
@@ -34,6 +35,7 @@ from osteon.io.formats.options import ClipOptions
 from osteon.lod.options import LodOptions
 from osteon.papers.run import PaperOptions
 from osteon.pipeline.options import Budget, CompareOptions, RigOptions
+from osteon.scale.batch import BatchOptions
 from osteon.simplex.options import PoserOptions
 
 _CLASSES = (
@@ -48,6 +50,7 @@ _CLASSES = (
     *(CollideOptions, BodyFiles, BodyOptions),
     *(PoseFiles, PoserOptions),
     *(PaperFiles, PaperOptions),
+    *(BatchPlace, BatchOptions),
     *(StudyServing, StudyReportFiles),
 )
 _PLACE = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -50,6 +50,7 @@ BENCHES = {
     "collide": Bench(
         "collision of skinned characters: exactness, and time against skinning all vertices and refitting"
     ),
+    "scale": Bench("batches on processes and on Dask: throughput, kills, bad assets", ("small",)),
     "fuzz": Bench("damaged files: inputs, line coverage, crashes and hangs of every reader", ("threads", "inputs")),
     "faults": Bench("kills and power cuts: what six commands leave, and whether the next run continues", ("inputs",)),
     "firstrun": Bench("compile time of the first run, compared with another checkout", ("against",)),

@@ -24,6 +24,7 @@ class BenchRun:
     inputs: int | None = None  # number of inputs of a trial, instead of the default
     search: bool = False  # repeat the search for a peer's best options
     against: Path | None = None  # another checkout, to compare with
+    small: bool = False  # a tenth of the work, for a quick pass
 
     def report_missing(self, line: str) -> None:
         """Report a missing item, whose rows are omitted; each line is listed once."""

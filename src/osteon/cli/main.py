@@ -8,6 +8,9 @@ import gc
 import os
 import sys
 import threading
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -28,6 +31,7 @@ COMMANDS = {
     "edit": "Edit the rest pose of a skinned model; all frames show the edit.",
     "light": "Precompute how a skinned animation reflects light, with its shadows.",
     "collide": "Find where skinned characters interpenetrate.",
+    "batch": "Run a command on many assets, each once, and continue after a crash.",
     "compare": "Compare skinning models on held-out poses.",
     "eigenskin": "Learn corrections that follow the joints, from meshes of known poses.",
     "pose": "Pose a mesh by a stick skeleton, without weights.",
@@ -87,28 +91,51 @@ def main() -> None:
     _spare_collector()
     WRITTEN.clear()
     with handling_signals(stop) as received:
-        code = _run(received, _watch_threads())
+        code = _run(received, _watch_threads()).exit_code
     if code:
         sys.exit(code)
 
 
-def _run(received: list[int], thread_errors: list[BaseException]) -> int:
-    """Run a command and return its exit code.
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended."""
+
+    exit_code: int = 0
+    message: str = ""  # the error that was printed
+
+
+def run_command(arguments: Sequence[str], began: float) -> Ended:
+    """Run one command in this process. `began` is when its seconds begin, as `time.perf_counter` counts."""
+    WRITTEN.clear()
+    try:
+        return _run([], [], arguments, began)
+    except Exception as error:
+        traceback.print_exc()
+        return Ended(1, f"{type(error).__name__}: {error}")
+
+
+def _run(
+    received: list[int],
+    thread_errors: list[BaseException],
+    arguments: Sequence[str] | None = None,
+    began: float | None = None,
+) -> Ended:
+    """Run a command.
 
     `received` lists the signals that have ended it, `thread_errors` errors about memory that have ended its threads.
     """
     try:
-        cli.main(standalone_mode=False, obj=process_began())
+        cli.main(arguments, standalone_mode=False, obj=process_began() if began is None else began)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        return error.exit_code
+        return Ended(error.exit_code, error.format_message())
     except (click.Abort, KeyboardInterrupt):
         return _failed(f"stopped; {WRITTEN.summary()}", 130)
     except SystemExit as error:
         if received:
             _failed(f"stopped; {WRITTEN.summary()}")
-        return error.code if isinstance(error.code, int) else 0
+        return Ended(error.code if isinstance(error.code, int) else 0)
     except OsteonError as error:
         return _failed(f"{error}{WRITTEN.after_error()}", error.exit_code)
     except BrokenPipeError:
@@ -121,15 +148,15 @@ def _run(received: list[int], thread_errors: list[BaseException]) -> int:
         if not (is_out_of_memory(error) or thread_errors):
             raise
         return _out_of_memory()
-    return 0
+    return Ended()
 
 
-def _failed(message: str, code: int = 2) -> int:
+def _failed(message: str, code: int = 2) -> Ended:
     click.echo(f"osteon: {message}", err=True)
-    return code
+    return Ended(code, message)
 
 
-def _out_of_memory() -> int:
+def _out_of_memory() -> Ended:
     return _failed("not enough memory; use fewer frames, or a machine with more memory" + WRITTEN.after_error())
 
 

@@ -37,12 +37,13 @@ class Written:
 
     paths: list[Path] = field(default_factory=list)
     begun: bool = False  # the run has come as far as writing
+    kept: str = ""  # in place of the list, for a run whose outputs appear one after the other
 
     def clear(self) -> None:
-        self.paths, self.begun = [], False
+        self.paths, self.begun, self.kept = [], False, ""
 
     def summary(self) -> str:
-        return f"written: {', '.join(map(str, self.paths))}" if self.paths else "nothing was written"
+        return self.kept or (f"written: {', '.join(map(str, self.paths))}" if self.paths else "nothing was written")
 
     def after_error(self) -> str:
         """The end of an error message, if the run has tried to write."""

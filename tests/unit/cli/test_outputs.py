@@ -266,8 +266,13 @@ def test_a_full_disk_leaves_nothing(work, output):
     assert output.strip("/") in done.stderr
     assert "File too large" in done.stderr
     assert "nothing was written" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert _messages(done.stderr).count("\n") == 1
     assert state(work) == before
+
+
+def _messages(text):
+    """What a command prints besides its progress, which it prints only on a loaded machine."""
+    return "".join(line for line in text.splitlines(keepends=True) if " s  " not in line)
 
 
 def test_a_full_standard_output_is_named(work):
@@ -317,10 +322,10 @@ def test_a_signal_leaves_nothing_or_everything(work, moment, name, code):
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     if moment == "writing":
-        assert done.stderr.strip() == "osteon: stopped; nothing was written"
+        assert _messages(done.stderr).strip() == "osteon: stopped; nothing was written"
         assert state(work) == before
     else:  # names are changed together, so it was too late
-        assert done.stderr.strip() == "osteon: stopped; written: frames, r.json"
+        assert _messages(done.stderr).strip() == "osteon: stopped; written: frames, r.json"
         assert {"r.json", "frames/frame_0000.obj"} <= set(state(work))
     assert not [name for name in os.listdir(work) if name.startswith(".")]
 
