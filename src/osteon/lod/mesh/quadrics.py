@@ -116,8 +116,8 @@ def attribute_costs(rows: Float64, points: Float64) -> Float64:
 def _attributes(corners: Corners, asset: Asset, texture: float, areas: Float64) -> Float64 | None:
     """(t,3,m) attributes of the corners, as lengths in problem units."""
     found = []
-    if asset.uvs is not None and texture > 0:
-        uvs = asset.uvs[corners.triangles].astype(np.float64)
+    for number in asset.shown_sets if texture > 0 else ():
+        uvs = asset.all_uvs[number][corners.triangles].astype(np.float64)
         one, other = uvs[:, 1] - uvs[:, 0], uvs[:, 2] - uvs[:, 0]
         covered = 0.5 * np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]).sum()
         if covered > NOTHING:  # scale lengths in the texture to lengths on the surface
