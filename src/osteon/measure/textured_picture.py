@@ -22,7 +22,7 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32, Int64
 from osteon.core.kernels import compiled_by, part
-from osteon.core.mesh import Asset, Image
+from osteon.core.mesh import Image
 from osteon.core.model import SkinnedModel
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_vertices
@@ -150,7 +150,7 @@ def draw_textured(surface: PosedSurface, camera: FarCamera, background: float = 
         *(paint.textures.texels, paint.textures.levels, key, np.empty(3), colors),
     )
     parts = [(slice(y, None, SAMPLES), slice(x, None, SAMPLES)) for y in range(SAMPLES) for x in range(SAMPLES)]
-    mean = np.sum([colors[part] for part in parts], axis=0, dtype=np.float32) / np.float32(SAMPLES**2)
+    mean: Float32 = np.sum([colors[part] for part in parts], axis=0) / np.float32(SAMPLES**2)
     covered: Bool = np.any([hit[part] >= 0 for part in parts], axis=0)
     return srgb_from_linear(mean), covered
 

@@ -30,8 +30,8 @@ MOST = 0.088
 VIEWS = 8
 #: Pixels around the body: more than the radius of FLIP's filters.
 MARGIN = 12
-#: A level is rejected before all views are drawn if so many more than 5 % of the model's own pixels are above the bound:
-#: the level would have to cover so many more pixels to be accepted.
+#: A level is rejected before all views are drawn if pixels above the bound are so many times 5 % of the pixels that the
+#: model covers: to be accepted it would have to cover so many times more than the model.
 CLEARLY = 1.25
 #: The smallest and the largest size that is drawn, in pixels; larger bodies are compared at the largest.
 SMALLEST, LARGEST = 2.0, 1024.0

@@ -93,11 +93,12 @@ def fit_levels(
     check_used(options, listed=options.is_list, moving=moving)
     if not len(model.faces):
         raise GeometryError(f"'{model.name}' has no triangles, so it cannot be shown")
-    found = fit_progressive(model, form=options.form, progress=progress)
+    by_area = options.by == "pixels"
+    found = fit_progressive(model, form=options.form, by_area=by_area, progress=progress)
     watch.seconds |= {report.stage: report.seconds for report in found.reports}
     model = SkinnedModel(with_slots(model.character, found.skin.blends.skin), model.animation)
     with watch.stage("errors"):
-        errors = skin_errors(model, found.skin)
+        errors = skin_errors(model, found.skin, by_area=by_area)
     with watch.stage("meshes"):
         meshes = MeshLadder.of(model, options, progress)
     with watch.stage("choice"):

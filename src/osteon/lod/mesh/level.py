@@ -22,8 +22,8 @@ from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
 from osteon.lod.mesh.level_normals import fit_normals
 from osteon.lod.mesh.level_samples import LevelSamples
 from osteon.lod.mesh.level_shape import LevelShape, OnSource, closest_of_own, mix_skin
-from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.level_texture import charts_of, fit_texture
+from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
 from osteon.lod.mesh.surface import point_influences
 
@@ -223,8 +223,9 @@ class LevelDraft:
         charts = np.full(len(self.source.faces), -1, np.int32)
         charts[corners.triangles] = charts_of(corners.wedges.reshape(-1, 3), corners.n_wedges)
         source_triangle = corners.triangles[cut.triangles][shape.corners[:, 0] // 3]
-        left, owners = np.unique(cut.wedge_of_corner.reshape(-1)[shape.corners], return_inverse=True)
-        owners = owners.reshape(-1, 3).astype(np.int32)
+        wedges = cut.wedge_of_corner.reshape(-1)[shape.corners]
+        left = np.unique(wedges)
+        owners = numbers(left, corners.n_wedges)[wedges]
         touched = np.zeros(len(left), bool)
         touched[owners] = cut.touched[cut.point_of_corner].reshape(-1)[shape.corners]
         same = charts[samples.triangles] == np.repeat(charts[source_triangle], len(samples.triangles) // len(owners))
