@@ -22,6 +22,12 @@ Notes. Soldier, 11,376 triangles, one thread: a level that is fitted takes 3 to 
 were chosen by the errors of the orders of single clips missed their tolerance when they were baked: 2.3 to 2.9 times on
 CesiumMan, Fox and Soldier. Among about 20 pairs of bones and blends of falling error the cheapest that holds is found
 by bisection, in four or five bakes.
+
+Bones by visible area, Soldier, three blends, 95th percentile of FLIP at 100 pixels of 28, 24, 20 and 16 bones: in the
+order of squared errors of vertices .065, .070, .077, .201; of areas .035, .040, .067, .097. So levels for a size use
+that order, and pairs of falling error over areas; with the errors of vertices the search ends at 34 bones and not 20.
+Meshes in steps of a twelfth instead of a third: CesiumMan 1,964, 1,800 and 1,514 triangles instead of 2,336, 2,336 and
+1,652.
 """
 
 from __future__ import annotations

@@ -3,7 +3,12 @@
 Points into which no other was merged keep their vertices exactly. Bones, animation and skeleton are those of the
 source, so that all levels share one matrix palette. Polygons become triangles.
 
-Texture coordinates are transferred by wedge, colours by vertex, and materials by triangle.
+Texture coordinates are transferred by wedge, colours by vertex, and materials by triangle. Normals, and the texture
+coordinates that textures use, are then fitted to the source (`level_normals.py`, `level_texture.py`).
+
+Models without normals stay so: players shade the triangles of each pose. Normals per corner that are fitted to them in
+the rest pose would move with the bones: on Fox, to 564 of 576 triangles, the 95th percentile of FLIP is .291 with these
+and .002 without.
 """
 
 from __future__ import annotations
@@ -258,8 +263,9 @@ class LevelDraft:
         faces = numbers(self.vertices, self.sequence.corners.n_vertices)[
             self.cut.vertex_of_corner.reshape(-1)[shape.corners]
         ]
-        samples = LevelSamples.of(source.mesh, rest, faces)
-        asset = replace(self._textured(asset, shape, samples), normals=self._normals(samples))
+        if source.asset.uvs is not None or source.asset.normals is not None:
+            samples = LevelSamples.of(source.mesh, rest, faces)
+            asset = replace(self._textured(asset, shape, samples), normals=self._normals(samples))
         fallback = source.character.fallback
         if fallback is not None:
             on = owned.points(self.points, shape.places)

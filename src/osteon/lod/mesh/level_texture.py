@@ -3,6 +3,9 @@
 They are fitted to samples of the level's surface (`level_samples.py`) whose closest point of the source is in the same
 chart: triangles that share texture coordinates. Others, across a seam or on the other side of a thin part, do not
 count. Coordinates of unchanged wedges are kept.
+
+Notes. 95th percentile of FLIP at 100 and 200 pixels, all bones, of coordinates at the closest point of the source, and
+of these: CesiumMan to 1,634 triangles .057 and .083, .056 and .080; to 1,168 .104 and .156, .102 and .152.
 """
 
 from __future__ import annotations
