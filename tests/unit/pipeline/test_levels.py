@@ -11,8 +11,10 @@ import pytest
 from osteon.core.errors import GeometryError, OptionError
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, save_model
+from osteon.lod.mesh.simplify import measure_level
 from osteon.lod.options import LodOptions
-from osteon.pipeline.level_measures import measure_costs
+from osteon.pipeline import level_measures
+from osteon.pipeline.level_measures import MeshError, measure_costs, measure_shown
 from osteon.pipeline.level_pictures import MOST, VIEWS, LevelPictures
 from osteon.pipeline.levels import LevelsFit, MeshLadder, bake_found, file_sizes, fit_levels, level_at, stored_fit
 from osteon_bench.subjects import JointedOptions, make_jointed
@@ -93,6 +95,20 @@ def test_a_level_that_is_far_off_is_rejected_by_its_first_pictures(monkeypatch):
     assert set(drawn) == {pictures._order[0]}
     bound = pictures.clip_p95(near, 1, 60)
     assert pictures.clip_p95(near, 1, 60, most=1.01 * bound) == bound  # never rejected below its bound
+
+
+def test_small_models_are_compared_in_every_frame(monkeypatch):
+    """A level with all bones and a coarser mesh: the worst distance is that of the worst frame."""
+    found, frames = fit_levels(character(), options=LodOptions(triangles="50%", levels=2, threads=1)), []
+    whole, model = found.levels.mesh_model(1), found.levels.model
+    monkeypatch.setattr(
+        level_measures, "measure_level", lambda *given, **more: frames.append(given[3]) or measure_level(*given, **more)
+    )
+    measured = measure_shown(model, whole, whole, MeshError(0.0, 0.0))
+    assert np.array_equal(np.concatenate(frames), np.arange(model.n_frames))
+    beside = np.full(model.n_vertices, -1, np.int32)
+    exact = [measure_level(model, whole, beside, np.array([f], np.int32)).worst.distance for f in range(model.n_frames)]
+    assert measured.worst == pytest.approx(max(exact))
 
 
 def test_candidate_meshes_are_made_when_they_are_tried():
