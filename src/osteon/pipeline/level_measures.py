@@ -57,8 +57,8 @@ class MeshError:
         return MeshError(error.rms, error.worst.distance)
 
 
-#: Frames of every clip in which surfaces are compared, and frames times vertices: small models are compared in more. With
-#: 8 frames the worst distance that was printed for CesiumMan was exceeded by a sixth in others.
+#: Frames of every clip in which surfaces are compared, and frames times vertices: small models are compared in more.
+#: With 8 frames the worst distance that was printed for CesiumMan was exceeded by a sixth in others.
 SURFACE_FRAMES, SURFACE_WORK = 8, 150_000
 
 
