@@ -102,8 +102,9 @@ def test_other_formats_keep_the_first_set_and_the_rest_is_named(model: SkinnedMo
 
 def test_levels_of_detail_carry_all_sets(model: SkinnedModel) -> None:
     found = fit_levels(model, options=LodOptions(levels=2))
+    assert found.meshes
     for mesh in found.meshes:
-        asset = mesh.asset
+        asset = mesh.model.asset
         assert [uvs.shape for uvs in asset.more_uvs] == [asset.uvs.shape]
         assert [colors.shape for colors in asset.more_colors] == [asset.colors.shape] * 2
 

@@ -135,6 +135,17 @@ class Asset:
         same = (replace(m, textures=textures) for m, textures in zip(self.materials, kept, strict=True))
         return replace(self, materials=tuple(same))
 
+    @property
+    def all_uvs(self) -> tuple[Float32, ...]:
+        """(t,3,2) every set of texture coordinates."""
+        return () if self.uvs is None else (self.uvs, *self.more_uvs)
+
+    @property
+    def shown_sets(self) -> tuple[int, ...]:
+        """The sets of texture coordinates that textures of the materials use; the first if there are no textures."""
+        used = {material.uv_set(role) for material in self.materials for role, _ in material.textures} or {0}
+        return tuple(sorted(used & set(range(len(self.all_uvs)))))
+
     def with_first_sets(self) -> Asset:
         """The same asset with one set of texture coordinates and one of colours, for files that hold no more."""
         materials = tuple(material.on_sets(1) for material in self.materials)

@@ -42,6 +42,12 @@ def triangle_areas(vertices: FloatArray, faces: Int32) -> Float64:
     return areas
 
 
+def vertex_areas(vertices: FloatArray, faces: Int32) -> Float64:
+    """(v,) a third of the areas of the triangles around each vertex."""
+    shares = np.repeat(triangle_areas(vertices, faces) / 3, 3)
+    return np.bincount(faces.reshape(-1), shares, len(vertices)).astype(np.float64)
+
+
 def degenerate_triangles(vertices: FloatArray, faces: Int32) -> np.ndarray:
     """(t,) True where a triangle has (nearly) no area, so that it has no orientation."""
     diagonal = bounding_diagonal(vertices)

@@ -31,7 +31,7 @@ FpsArms, 24 of 48: .032, .065, .039; 12 bones .130, .161, .133. Without the fit:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from osteon.core.model import SkinnedModel
 from osteon.core.transforms import compose, identity, invert
 from osteon.deform.edits import edited_model
 from osteon.deform.normals import unit_vectors
-from osteon.deform.pose import blends_of, displaced_rest, pose_points
+from osteon.deform.pose import blends_of, displaced_rest, pose_frames, pose_points
 from osteon.io.metadata.baked import baked_model
 from osteon.lod.bone_order import BoneOrder
 
@@ -51,6 +51,8 @@ from osteon.lod.bone_order import BoneOrder
 HELD = 1e-4
 #: Number of evenly spaced frames in which the rest pose is fitted.
 FRAMES = 128
+#: Frames that are posed at a time, and the number of positions that are kept between passes over all frames.
+BLOCK, KEPT = 16, 4_000_000
 #: Name of the joint of bones that follow nothing.
 STILL = "still"
 
@@ -81,6 +83,7 @@ class _Level:
     leaders: Int32  # (b,) the leader of each bone, -1: none
     offsets: Float64  # (b,3,4)
     frames: Int64  # in which the rest pose is fitted
+    _kept: list[Float32] = field(default_factory=list)  # (n,v,3) positions of blocks of frames
 
     @staticmethod
     def of(model: SkinnedModel, order: BoneOrder, bones: int, skin: Skin, fitted: int) -> _Level:
@@ -114,11 +117,27 @@ class _Level:
 
     def positions(self) -> Iterator[tuple[int, Float64]]:
         """Frames, and (v,3) the vertices of the level there."""
-        for f in self.frames.tolist():
-            transforms = self.model.animation.transforms[f].astype(np.float64)
-            leaders = np.where(self.follows_nothing, identity(), transforms[np.maximum(self.leaders, 0)])
-            points = displaced_rest(self.model, f, f + 1)
-            yield f, pose_points(self.deformer, points, compose(leaders, self.offsets)[None])[0].astype(np.float64)
+        blocks = self._kept or self._posed_blocks()
+        keep = not self._kept and len(self.frames) * self.model.n_vertices <= KEPT
+        at = 0
+        for block in blocks:
+            if keep:
+                self._kept.append(block)
+            for points in block:
+                yield int(self.frames[at]), points.astype(np.float64)
+                at += 1
+
+    def _posed_blocks(self) -> Iterator[Float32]:
+        """(n,v,3) positions of the level, block by block."""
+        for frames in self._blocks():
+            few = self.model.take_frames(frames)
+            transforms = few.animation.transforms.astype(np.float64)
+            leaders = np.where(self.follows_nothing, identity(), transforms[:, np.maximum(self.leaders, 0)])
+            yield pose_points(self.deformer, displaced_rest(few, 0, len(frames)), compose(leaders, self.offsets))
+
+    def _blocks(self) -> list[Int32]:
+        """The frames in blocks."""
+        return [self.frames[start : start + BLOCK].astype(np.int32) for start in range(0, len(self.frames), BLOCK)]
 
     def bind_poses(self) -> list[Float64]:
         """(b,3,4) candidate bind poses of the leaders."""
@@ -230,11 +249,8 @@ class _Level:
 
     def distance(self, baked: SkinnedModel) -> float:
         """Sum of squared distances between the level and its baked model."""
-        total = 0.0
-        for f, target in self.positions():
-            posed = pose_points(baked.deformer, displaced_rest(baked, f, f + 1), baked.animation.transforms[f : f + 1])
-            total += float(((posed[0] - target) ** 2).sum())
-        return total
+        posed = (points for frames in self._blocks() for points in pose_frames(baked.take_frames(frames)))
+        return sum(float(((at - target) ** 2).sum()) for at, (_, target) in zip(posed, self.positions(), strict=True))
 
 
 def _used(skin: Skin) -> Int32:

@@ -13,6 +13,7 @@ from functools import partial
 
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
+from osteon.core.topology import vertex_areas
 from osteon.lod.bone_order import BoneForm
 from osteon.lod.progressive_skin import ProgressiveSkin
 from osteon.lod.search.fade_reach import step_reaches
@@ -31,16 +32,20 @@ class ProgressiveFit:
 
 
 def fit_progressive(
-    model: SkinnedModel, *, form: BoneForm = "advanced", progress: Progress | None = None
+    model: SkinnedModel, *, form: BoneForm = "advanced", by_area: bool = False, progress: Progress | None = None
 ) -> ProgressiveFit:
-    """Orders of bones and blends for every clip of a model, and their curves."""
+    """Orders of bones and blends for every clip of a model, and their curves.
+
+    By area, the order of all clips is the best one for the visible surface, whose vertices are dense in some parts.
+    """
     watch = Stopwatch()
     with watch.stage("blends"):
         report_progress(progress, "blends", 0.0)
         blends = fit_blends(read_skin_motion(model), model.skin)
     motion = read_skin_motion(model, blends.skin)
     with watch.stage("bones"):
-        *orders, all_clips = fit_orders(motion, form, progress)
+        areas = vertex_areas(model.rest, model.faces) if by_area else None
+        *orders, all_clips = fit_orders(motion, form, progress, areas=areas)
     with watch.stage("curves"):
         report_progress(progress, "curves", 0.0)
         moments = blend_moments(motion, blends)

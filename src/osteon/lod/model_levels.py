@@ -2,7 +2,7 @@
 
     ModelLevels
     ├── model       the full character, its slots in the order of blends
-    ├── skin        ProgressiveSkin: orders of bones and blends, curves, bind pose
+    ├── skin        ProgressiveSkin: orders of bones and blends, curves
     ├── coarse      coarser meshes on the same bones, each with an order of blends
     └── levels      numbered levels, each for a size on the screen; the first is the model itself
 

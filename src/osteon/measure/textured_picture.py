@@ -22,7 +22,7 @@ import numpy as np
 
 from osteon.core.arrays import Bool, Float32, Float64, Int32, Int64
 from osteon.core.kernels import compiled_by, part
-from osteon.core.mesh import Asset, Image
+from osteon.core.mesh import Image
 from osteon.core.model import SkinnedModel
 from osteon.deform.normals import pose_normals
 from osteon.deform.pose import pose_vertices
@@ -60,17 +60,13 @@ class Paint:
         for number, material in enumerate(asset.materials):
             here = np.flatnonzero(of_triangle == number)
             tints[here] = np.asarray(material.base_color[:3], np.float32)
-            image, sets = material.texture("base_color"), _uv_sets(asset)
+            image, sets = material.texture("base_color"), asset.all_uvs
             if image is not None and material.uv_set("base_color") < len(sets):
                 texture[here], uvs[here] = len(images), sets[material.uv_set("base_color")][here]
                 images.append(image)
         if asset.colors is not None:
             tints = tints * asset.colors[model.faces][..., :3]
         return Paint(uvs, texture, np.ascontiguousarray(tints), textures or Textures.of(images))
-
-
-def _uv_sets(asset: Asset) -> tuple[Float32, ...]:
-    return () if asset.uvs is None else (asset.uvs, *asset.more_uvs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +126,13 @@ class PosedSurface:
     @staticmethod
     def of(model: SkinnedModel, frame: int, paint: Paint) -> PosedSurface:
         """A model in a frame of its animation."""
-        own = model.asset.normals
+        own, points = model.asset.normals, pose_vertices(model, frame).astype(np.float64)
+        if model.asset.faceted:
+            a, b, c = (points[model.faces[:, e]] for e in range(3))
+            triangles = np.repeat(np.arange(len(model.faces), dtype=np.int32)[:, None], 3, axis=1)
+            return PosedSurface(points, model.faces, np.cross(b - a, c - a).astype(np.float32), triangles, paint)
         corners = model.faces if own is None else own.of_corner
-        points, normals = pose_vertices(model, frame).astype(np.float64), pose_normals(model, frame)
-        return PosedSurface(points, model.faces, normals, corners, paint)
+        return PosedSurface(points, model.faces, pose_normals(model, frame), corners, paint)
 
 
 def draw_textured(surface: PosedSurface, camera: FarCamera, background: float = BACKGROUND) -> tuple[Float32, Bool]:
@@ -148,12 +147,12 @@ def draw_textured(surface: PosedSurface, camera: FarCamera, background: float = 
     sizes = _pixels_in_texture(flat[surface.faces][..., :2], paint.uvs)
     _shade(
         *(hit, weights, np.ascontiguousarray(normals), paint.uvs, paint.texture, paint.tints, sizes),
-        *(paint.textures.texels, paint.textures.levels, key, colors),
+        *(paint.textures.texels, paint.textures.levels, key, np.empty(3), colors),
     )
-    shape = (camera.height, SAMPLES, camera.width, SAMPLES)
-    picture = srgb_from_linear(colors.reshape(*shape, 3).mean(axis=(1, 3)))
-    covered: Bool = np.any((hit >= 0).reshape(shape), axis=(1, 3))
-    return picture, covered
+    parts = [(slice(y, None, SAMPLES), slice(x, None, SAMPLES)) for y in range(SAMPLES) for x in range(SAMPLES)]
+    mean: Float32 = np.sum([colors[part] for part in parts], axis=0) / np.float32(SAMPLES**2)
+    covered: Bool = np.any([hit[part] >= 0 for part in parts], axis=0)
+    return srgb_from_linear(mean), covered
 
 
 def _pixels_in_texture(corners: Float64, uvs: Float32) -> Float32:
@@ -171,19 +170,22 @@ def _pixels_in_texture(corners: Float64, uvs: Float32) -> Float32:
 
 
 @part
-def _texel(texels: Float32, start: int, width: int, height: int, u: float, v: float, c: int) -> float:
-    """Channel c of a mipmap at u, v, bilinearly; it repeats."""
+def _add_texel(
+    texels: Float32, start: int, width: int, height: int, u: float, v: float, share: float, out: Float64
+) -> None:
+    """out (3,) += share times the colour of a mipmap at u, v, bilinearly; it repeats."""
     x, y = u * width - 0.5, (1.0 - v) * height - 0.5
     left, top = int(np.floor(x)), int(np.floor(y))
     p, q = x - left, y - top
     a, b = left % width, (left + 1) % width
     above, below = start + (top % height) * width, start + ((top + 1) % height) * width
-    upper = (1.0 - p) * texels[above + a, c] + p * texels[above + b, c]
-    found: float = (1.0 - q) * upper + q * ((1.0 - p) * texels[below + a, c] + p * texels[below + b, c])
-    return found
+    for c in range(3):
+        upper = (1.0 - p) * texels[above + a, c] + p * texels[above + b, c]
+        lower = (1.0 - p) * texels[below + a, c] + p * texels[below + b, c]
+        out[c] += share * ((1.0 - q) * upper + q * lower)
 
 
-@compiled_by({"_nrt": False}, "i4.2r f4.3r f4.3r f4.3r i4.1r f4.3r f4.3r f4.2r i8.3r f4.1r f4.3")
+@compiled_by({"_nrt": False}, "i4.2r f4.3r f4.3r f4.3r i4.1r f4.3r f4.3r f4.2r i8.3r f4.1r f8.1 f4.3")
 def _shade(
     hit: Int32,
     weights: Float32,
@@ -195,9 +197,10 @@ def _shade(
     texels: Float32,
     levels: Int64,
     key: Float32,
+    texel: Float64,
     out: Float32,
 ) -> None:
-    """Colours of all samples that show a triangle."""
+    """Colours of all samples that show a triangle; `texel` (3,) is scratch memory."""
     for y in range(hit.shape[0]):
         for x in range(hit.shape[1]):
             t = hit[y, x]
@@ -223,14 +226,14 @@ def _shade(
                 wanted = min(max(0.5 * np.log2(max(right, down, 1e-12)), 0.0), levels.shape[1] - 1.0)
                 level = int(wanted)
                 between = wanted - level
+                texel[:] = 0.0
+                w, h = levels[m, level, 1], levels[m, level, 2]
+                _add_texel(texels, levels[m, level, 0], w, h, u, v, 1.0 - between, texel)
+                if between > 0:
+                    w, h = levels[m, level + 1, 1], levels[m, level + 1, 2]
+                    _add_texel(texels, levels[m, level + 1, 0], w, h, u, v, between, texel)
+            else:
+                texel[:] = 1.0
             for i in range(3):
                 color = a * tints[t, 0, i] + b * tints[t, 1, i] + c * tints[t, 2, i]
-                if m >= 0:
-                    w, h = levels[m, level, 1], levels[m, level, 2]
-                    found = _texel(texels, levels[m, level, 0], w, h, u, v, i)
-                    if between > 0:
-                        w, h = levels[m, level + 1, 1], levels[m, level + 1, 2]
-                        coarse = _texel(texels, levels[m, level + 1, 0], w, h, u, v, i)
-                        found += between * (coarse - found)
-                    color *= found
-                out[y, x, i] = color * light
+                out[y, x, i] = color * texel[i] * light

@@ -57,8 +57,9 @@ class MeshError:
         return MeshError(error.rms, error.worst.distance)
 
 
-#: Frames of every clip in which surfaces are compared.
-SURFACE_FRAMES = 8
+#: Frames of every clip in which surfaces are compared, and frames times vertices: small models are compared in more.
+#: With 8 frames the worst distance that was printed for CesiumMan was exceeded by a sixth in others.
+SURFACE_FRAMES, SURFACE_WORK = 8, 150_000
 
 
 def measure_shown(
@@ -75,7 +76,7 @@ def measure_shown(
     rms, worst = float(np.hypot(skin.rms, mesh.rms)), skin.worst + mesh.worst
     beside = np.full(source.n_vertices, -1, np.int32)
     for clip in source.clips:
-        count = min(clip.n_frames, SURFACE_FRAMES)
+        count = min(clip.n_frames, max(SURFACE_FRAMES, SURFACE_WORK // max(1, source.n_vertices)))
         frames = np.unique(np.linspace(clip.start, clip.stop - 1, count).round().astype(np.int32))
         apart = measure_level(source, shown, beside, frames, threads=threads)
         rms, worst = max(rms, apart.rms), max(worst, apart.worst.distance)

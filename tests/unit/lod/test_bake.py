@@ -113,3 +113,12 @@ def test_the_rest_pose_is_fitted(monkeypatch):
     for bones, found in zip((2, 3, 4), fitted, strict=True):
         level, blended = level_frames(model, order, bones), bake_level(model, order, bones)
         assert rms(pose_frames(found), level) < 0.8 * rms(pose_frames(blended), level)
+
+
+def test_positions_are_the_same_kept_or_not(monkeypatch):
+    """Of large models they are computed once per pass."""
+    model = make_jointed(3, JointedOptions(joints=5, frames=40))
+    order = fit_progressive(model).skin.all_clips
+    kept = bake_level(model, order, 3)
+    monkeypatch.setattr("osteon.lod.bake.KEPT", 0)
+    assert np.array_equal(bake_level(model, order, 3).rest, kept.rest)

@@ -93,3 +93,20 @@ def test_views_are_right_handed_and_all_around():
     np.testing.assert_allclose(axes @ np.swapaxes(axes, 1, 2), np.tile(np.eye(3), (8, 1, 1)), atol=1e-12)
     np.testing.assert_allclose(np.linalg.det(axes), 1)
     assert np.abs(axes[:, 2].sum(axis=0))[[0, 2]].max() < 0.2
+
+
+def test_triangles_without_normals_are_flat_in_every_pose():
+    """A ridge whose triangles share its vertices: each side has one shade, the one that it faces."""
+    model = square(image(np.ones((4, 4, 3))))
+    rest = model.rest.copy()
+    rest[[0, 2], 2] = 1.0
+    faceted = model.with_mesh(rest=rest, asset=replace(model.asset, faceted=True))
+    smooth = model.with_mesh(rest=rest)
+    shades = []
+    for each in (faceted, smooth):
+        picture, covered = drawn(each, 20)
+        inside = np.zeros_like(covered)
+        inside[8:-8, 8:-8] = covered[8:-8, 8:-8]
+        shades.append(len(np.unique(picture[inside].round(3), axis=0)))
+    assert shades[0] <= 6  # two sides, and mixtures of them along the ridge
+    assert shades[1] > 20

@@ -11,10 +11,12 @@ import pytest
 from osteon.core.errors import GeometryError, OptionError
 from osteon.deform.pose import pose_frames
 from osteon.io import SaveOptions, load_model, save_model
+from osteon.lod.mesh.simplify import measure_level
 from osteon.lod.options import LodOptions
-from osteon.pipeline.level_measures import measure_costs
-from osteon.pipeline.level_pictures import MOST, LevelPictures
-from osteon.pipeline.levels import LevelsFit, bake_found, file_sizes, fit_levels, level_at, stored_fit
+from osteon.pipeline import level_measures
+from osteon.pipeline.level_measures import MeshError, measure_costs, measure_shown
+from osteon.pipeline.level_pictures import MOST, VIEWS, LevelPictures
+from osteon.pipeline.levels import LevelsFit, MeshLadder, bake_found, file_sizes, fit_levels, level_at, stored_fit
 from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.contract.families import animation_space
 from tests.lod_rigs import two_clips
@@ -76,6 +78,48 @@ def test_a_level_looks_like_its_model_at_its_size():
     coarse = replace(level, bones=2, blends=1)
     assert pictures.p95(found.levels.baked(coarse), 60) > MOST
     assert 0 < pictures.largest_size(found.levels.baked(coarse), 300) < 60
+
+
+def test_a_level_that_is_far_off_is_rejected_by_its_first_pictures(monkeypatch):
+    """And the clip in which it was comes first for the next one."""
+    levels = fit_levels(character(), options=LodOptions(screen="60", levels=2, keep_mesh=True, threads=1)).levels
+    pictures, drawn = LevelPictures.of(levels.model), []
+    flip = LevelPictures._flip
+    monkeypatch.setattr(LevelPictures, "_flip", lambda *given: drawn.append(given[3]) or flip(*given))
+    coarse, near = (levels.baked(replace(levels.level(1), bones=bones, blends=1)) for bones in (1, 7))
+    exact = [pictures.clip_p95(coarse, clip, 60) for clip in range(2)]
+    assert min(exact) > 2 * MOST
+    drawn.clear()
+    assert not pictures.alike(coarse, 60)
+    assert 0 < len(drawn) < VIEWS
+    assert set(drawn) == {pictures._order[0]}
+    bound = pictures.clip_p95(near, 1, 60)
+    assert pictures.clip_p95(near, 1, 60, most=1.01 * bound) == bound  # never rejected below its bound
+
+
+def test_small_models_are_compared_in_every_frame(monkeypatch):
+    """A level with all bones and a coarser mesh: the worst distance is that of the worst frame."""
+    found, frames = fit_levels(character(), options=LodOptions(triangles="50%", levels=2, threads=1)), []
+    whole, model = found.levels.mesh_model(1), found.levels.model
+    monkeypatch.setattr(
+        level_measures, "measure_level", lambda *given, **more: frames.append(given[3]) or measure_level(*given, **more)
+    )
+    measured = measure_shown(model, whole, whole, MeshError(0.0, 0.0))
+    assert np.array_equal(np.concatenate(frames), np.arange(model.n_frames))
+    beside = np.full(model.n_vertices, -1, np.int32)
+    exact = [measure_level(model, whole, beside, np.array([f], np.int32)).worst.distance for f in range(model.n_frames)]
+    assert measured.worst == pytest.approx(max(exact))
+
+
+def test_candidate_meshes_are_made_when_they_are_tried():
+    model = make_jointed(4, JointedOptions(joints=3, vertices=400))
+    ladder = MeshLadder.of(model, LodOptions(screen="60", threads=1), None)
+    sizes = np.array([len(model.faces), *ladder.counts])
+    assert (sizes[1:-1] >= 0.9 * sizes[:-2]).all()  # a step is a twelfth, but for whole numbers
+    assert len(ladder.tried) == 1
+    assert len(ladder.counts) > 10
+    assert ladder.triangles(3) <= ladder.counts[2]
+    assert [mesh.n_triangles for mesh in ladder.tried] == [ladder.triangles(3), ladder.counts[-1]]
 
 
 def test_by_screen_is_by_error():

@@ -3,7 +3,12 @@
 Points into which no other was merged keep their vertices exactly. Bones, animation and skeleton are those of the
 source, so that all levels share one matrix palette. Polygons become triangles.
 
-Texture coordinates are transferred by wedge, colours by vertex, and materials by triangle.
+Texture coordinates are transferred by wedge, colours by vertex, and materials by triangle. Normals, and the texture
+coordinates that textures use, are then fitted to the source (`level_normals.py`, `level_texture.py`).
+
+Models without normals stay so: players shade the triangles of each pose. Normals per corner that are fitted to them in
+the rest pose would move with the bones: on Fox, to 564 of 576 triangles, the 95th percentile of FLIP is .291 with these
+and .002 without.
 """
 
 from __future__ import annotations
@@ -20,7 +25,9 @@ from osteon.core.model import SkinnedModel
 from osteon.deform.linear_blend import LinearBlend
 from osteon.lod.mesh.corners import PLAIN, edge_kinds, following
 from osteon.lod.mesh.level_normals import fit_normals
+from osteon.lod.mesh.level_samples import LevelSamples
 from osteon.lod.mesh.level_shape import LevelShape, OnSource, closest_of_own, mix_skin
+from osteon.lod.mesh.level_texture import charts_of, fit_texture
 from osteon.lod.mesh.poses import Poses
 from osteon.lod.mesh.sequence import CollapseSequence, Cut
 from osteon.lod.mesh.surface import point_influences
@@ -199,16 +206,41 @@ class LevelDraft:
         """(r,v,3) columns per vertex from those of the source's normals (r,n,3): the first normal of each vertex."""
         return normals[:, self.source.mesh.normal_of_vertex]
 
-    def _normals(self, rest: Float32, faces: Int32) -> CornerNormals | None:
-        """Normals that shade the level like the source, one per vertex; those of unchanged surroundings are kept."""
-        source = self.source.mesh
+    def _normals(self, samples: LevelSamples) -> CornerNormals | None:
+        """Normals that shade the level like the source, one per vertex; those of unchanged surroundings are kept.
+
+        None if the source has none: its triangles are flat in every pose, or have smooth normals of their own.
+        """
+        source, faces = self.source.mesh, samples.faces
         if source.asset.normals is None:
             return None
-        around = np.zeros(len(rest), bool)
+        around = np.zeros(len(self.vertices), bool)
         around[faces[self.touched[faces].any(axis=1)]] = True
         kept = self._by_vertex(source.asset.normals.values[None])[0, self.vertices]
-        fitted = fit_normals(source, rest, faces)
+        fitted = fit_normals(source, samples, faces)
         return CornerNormals(np.where((around | self.touched)[:, None], fitted, kept).astype(np.float32), faces)
+
+    def _textured(self, asset: Asset, shape: LevelShape, samples: LevelSamples) -> Asset:
+        """The asset with texture coordinates that show the source's texture where the source does."""
+        own, corners, cut = self.source.asset, self.sequence.corners, self.cut
+        if own.uvs is None or asset.uvs is None:
+            return asset
+        charts = np.full(len(self.source.faces), -1, np.int32)
+        charts[corners.triangles] = charts_of(corners.wedges.reshape(-1, 3), corners.n_wedges)
+        source_triangle = corners.triangles[cut.triangles][shape.corners[:, 0] // 3]
+        wedges = cut.wedge_of_corner.reshape(-1)[shape.corners]
+        left = np.unique(wedges)
+        owners = numbers(left, corners.n_wedges)[wedges]
+        touched = np.zeros(len(left), bool)
+        touched[owners] = cut.touched[cut.point_of_corner].reshape(-1)[shape.corners]
+        same = charts[samples.triangles] == np.repeat(charts[source_triangle], len(samples.triangles) // len(owners))
+        uvs, *more = (
+            fit_texture(self.source.mesh, samples, each, level, owners, same, touched)
+            if number in own.shown_sets
+            else level
+            for number, (each, level) in enumerate(zip(own.all_uvs, asset.all_uvs, strict=True))
+        )
+        return replace(asset, uvs=uvs, more_uvs=tuple(more))
 
     def _mixed(self, columns: Float32) -> Float64:
         """(r,n,3) from columns of the source's vertices (r,v,3)."""
@@ -231,7 +263,9 @@ class LevelDraft:
         faces = numbers(self.vertices, self.sequence.corners.n_vertices)[
             self.cut.vertex_of_corner.reshape(-1)[shape.corners]
         ]
-        asset = replace(asset, normals=self._normals(rest, faces))
+        if source.asset.uvs is not None or source.asset.normals is not None:
+            samples = LevelSamples.of(source.mesh, rest, faces)
+            asset = replace(self._textured(asset, shape, samples), normals=self._normals(samples))
         fallback = source.character.fallback
         if fallback is not None:
             on = owned.points(self.points, shape.places)

@@ -22,62 +22,30 @@ thirty.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
-from scipy.sparse.linalg import cg
 
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32
+from osteon.core.arrays import Float32, Float64, Int32
 from osteon.core.mesh import Mesh
 from osteon.deform.normals import rest_normals
-from osteon.lod.mesh.level_shape import barycentric
-from osteon.measure.closest_point import SurfaceBoxes, closest_points
+from osteon.lod.mesh.level_samples import LevelSamples
 
 #: Weight of the mean normal of a vertex.
 HELD = 0.02
-#: Barycentric coordinates of the samples of a triangle: each corner, the middle and points between, all inside.
-SHARES = np.array(
-    [
-        *([0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]),
-        *([0.1, 0.45, 0.45], [0.45, 0.1, 0.45], [0.45, 0.45, 0.1]),
-        [1 / 3, 1 / 3, 1 / 3],
-    ]
-)
 
 
-def fit_normals(source: Mesh, rest: FloatArray, faces: Int32, *, threads: int = 0) -> Float32:
-    """(v,3) unit normals of the vertices of a level with rest positions (v,3) and triangles (t,3)."""
-    corners = np.asarray(rest, np.float64)[faces]
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    doubled = np.linalg.norm(across, axis=1)
-    points = np.einsum("kc,tci->tki", SHARES, corners).reshape(-1, 3)
-    targets = _normals_at(source, points, threads)
-    facing = np.einsum("tki,ti->tk", targets.reshape(len(faces), -1, 3), across) > 0
-    areas = (doubled[:, None] * facing).reshape(-1) + 1e-9 * float(doubled.mean())
-    vertices, shares = np.repeat(faces, len(SHARES), axis=0), np.tile(SHARES, (len(faces), 1))
-    begins = np.arange(0, 3 * len(points) + 1, 3)
-    size = (len(points), len(rest))
-    rows = csr_array((shares.reshape(-1), vertices.reshape(-1), begins), shape=size)
-    weighted = diags_array(areas) @ rows
-    right, weights = weighted.T @ targets, np.asarray(weighted.sum(axis=0)).reshape(-1)
-    means = _unit(right)
-    system = (rows.T @ weighted + diags_array(HELD * weights + 1e-30)).tocsr()
-    scale = diags_array(1 / system.diagonal())
-    found = np.stack(
-        [
-            cg(system, right[:, i] + HELD * weights * means[:, i], x0=means[:, i], rtol=1e-4, maxiter=100, M=scale)[0]
-            for i in range(3)
-        ],
-        axis=1,
-    )
+def fit_normals(source: Mesh, samples: LevelSamples, owners: Int32) -> Float32:
+    """(n,3) unit normals of a level; owners (t,3) are those of the corners of its triangles."""
+    targets = sample_normals(source, samples)
+    areas = samples.areas(samples.facing(targets))
+    means = _unit(samples.means(owners, areas, targets))
+    found = samples.fit(owners, areas, targets, means, HELD)
     return _unit(np.where(np.einsum("vi,vi->v", found, means)[:, None] > 0, found, means)).astype(np.float32)
 
 
-def _normals_at(source: Mesh, points: Float64, threads: int) -> Float64:
-    """(s,3) unit normals of a mesh at the points of its surface that are closest to points (s,3)."""
-    own, rest = source.asset.normals, source.rest.astype(np.float64)
+def sample_normals(source: Mesh, samples: LevelSamples) -> Float64:
+    """(s,3) unit normals of the source at samples of a level, as players show them."""
+    own = source.asset.normals
     of_corner = source.faces if own is None else own.of_corner
-    on = closest_points(SurfaceBoxes.of(rest, source.faces), points, threads=threads)
-    shares = barycentric(on.points, rest[source.faces[on.triangles]])
-    return _unit(np.einsum("sk,ski->si", shares, rest_normals(source)[of_corner[on.triangles]]))
+    return _unit(samples.targets(rest_normals(source)[of_corner]))
 
 
 def _unit(vectors: Float64) -> Float64:

@@ -63,16 +63,24 @@ def runs_of(motion: SkinMotion) -> tuple[FrameRun, ...]:
 
 
 def fit_orders(
-    motion: SkinMotion, form: BoneForm = "advanced", progress: Progress | None = None
+    motion: SkinMotion,
+    form: BoneForm = "advanced",
+    progress: Progress | None = None,
+    *,
+    areas: Float64 | None = None,
 ) -> tuple[BoneOrder, ...]:
-    """The hierarchy of every clip, and last the one of all clips."""
+    """The hierarchy of every clip, and last the one of all clips, for which `areas` (v,) weigh vertices."""
     pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
     found: list[BoneOrder] = []
     runs = runs_of(motion)
     for run in runs:
         report_progress(progress, "bones", len(found) / len(runs))
-        one_clip = not run.name and len(motion.clips) == 1
-        found.append(replace(found[0], clip="") if one_clip else fit_order(motion, pairs, run, form))
+        if areas is not None and not run.name:
+            found.append(_fit_by_area(motion, pairs, run, form, areas))
+        elif not run.name and len(motion.clips) == 1:
+            found.append(replace(found[0], clip=""))
+        else:
+            found.append(fit_order(motion, pairs, run, form))
     report_progress(progress, "bones", 1.0)
     return tuple(found)
 
@@ -92,6 +100,16 @@ def fit_order(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm 
             order = _better(motion, pairs, run, order, best)
         counts = range(order.n_ordered + 1)
         return replace(order, errors=motion.squared_unit * errors_of_order(motion, pairs, run, order, counts))
+
+
+def _fit_by_area(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm, areas: Float64) -> BoneOrder:
+    """The hierarchy that serves the visible surface best; its errors are those of vertices, like all others."""
+    weighed = motion.weighed(areas)
+    order = fit_order(weighed, pair_moments(weighed.owners, weighed.holds, weighed.n_bones), run, form)
+    transforms = motion.transforms[run.start : run.stop]
+    base = min(error_of_matrices(pairs, transforms[:, [r]] - transforms) for r in motion.roots)
+    errors = errors_of_order(motion, pairs, run, order, range(order.n_ordered + 1))
+    return replace(order, errors=motion.squared_unit * errors, base=float(motion.squared_unit * base))
 
 
 def _better(motion: SkinMotion, pairs: Float64, run: FrameRun, basic: BoneOrder, best: MergeState) -> BoneOrder:

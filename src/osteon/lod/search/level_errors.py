@@ -37,6 +37,7 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import single_threaded_blas
+from osteon.core.topology import vertex_areas
 from osteon.lod.bone_order import BoneOrder
 from osteon.lod.progressive_skin import BlendOrder, LevelCurve, ProgressiveSkin
 from osteon.lod.search.fit_orders import FrameRun, in_units, left_out, runs_of
@@ -142,7 +143,8 @@ class SkinErrors:
     samples: tuple[int, ...]  # frames times vertices of each
     bases: tuple[float, ...]  # error of each with only the root active, and copied by all
     diagonal: float  # size of the posed body
-    by_one_order: Float64  # (n+1,k) root mean square distance of the worst clip where one order serves all clips
+    #: (n+1,k) root mean square distance of the worst clip where one order serves all clips, over vertices or over areas
+    by_one_order: Float64
 
     @property
     def n_bones(self) -> int:
@@ -192,13 +194,17 @@ class SkinErrors:
         return fit_curve(self.squared[-1], self.samples[-1], lambda knots: np.zeros(len(knots)))
 
 
-def skin_errors(model: SkinnedModel, skin: ProgressiveSkin) -> SkinErrors:
-    """The errors of a model's orders, from moments."""
+def skin_errors(model: SkinnedModel, skin: ProgressiveSkin, *, by_area: bool = False) -> SkinErrors:
+    """The errors of a model's orders, from moments; by area, those of one order weigh vertices by the area around."""
     motion = read_skin_motion(model, skin.blends.skin)
     moments, orders = blend_moments(motion, skin.blends), (*skin.orders, skin.all_clips)
     runs = runs_of(motion)
     grids = [level_errors(motion, moments, order, run) for order, run in zip(orders, runs, strict=True)]
-    shared = [level_errors(motion, moments, skin.all_clips, run) for run in runs[:-1]] if len(runs) > 2 else grids[-1:]
+    if by_area:
+        motion = motion.weighed(vertex_areas(model.rest, model.faces))
+        moments = blend_moments(motion, skin.blends)
+    known = len(runs) == 2 and not by_area
+    shared = grids[-1:] if known else [level_errors(motion, moments, skin.all_clips, run) for run in runs[:-1]]
     samples = [order.samples for order in skin.orders] if len(runs) > 2 else [skin.all_clips.samples]
     squares = [grid / count for grid, count in zip(shared, samples, strict=True)]
     return SkinErrors(

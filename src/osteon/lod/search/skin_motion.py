@@ -15,7 +15,7 @@ the order only has to rank. Displacements of the rest pose are comparatively sma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,6 +65,11 @@ class SkinMotion:
     def roots(self) -> Int64:
         """Used bones without a used ancestor."""
         return np.flatnonzero(self.parents < 0)
+
+    def weighed(self, areas: Float64) -> SkinMotion:
+        """The same motion, in whose squared errors vertices count by areas (v,) of the mean 1."""
+        roots = np.sqrt(areas / (areas.mean() or 1.0))
+        return replace(self, holds=self.holds * roots[:, None, None])
 
     @property
     def squared_unit(self) -> float:
