@@ -37,6 +37,8 @@ from osteon.core.topology import bounding_diagonal
 from osteon.elastic.options import SweepOptions
 from osteon.io.poses.pose_list import PoseKind
 
+#: A joint may be off the place to which rotations take it by this part of the skeleton's size.
+SLIDES = 5e-3
 #: Angles (entries of a rotation) and distances (over the skeleton's size) below this are rounding.
 NOTHING = 1e-7
 #: Fractions of the range in poses about two axes or of two joints.
@@ -73,7 +75,10 @@ def plan_sweep(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], options:
 
 
 def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions) -> list[PlannedPose]:
-    """The poses of a track; refuses those that joint rotations cannot reach, and those that move nothing."""
+    """The poses of a track; refuses those that joint rotations cannot reach, and single ones that move nothing.
+
+    Joints of clips slide a little against each other; flesh follows the rotations alone.
+    """
     size, above = bounding_diagonal(skeleton.joints), skeleton.tree.above
     poses = []
     for f in range(track.n_frames):
@@ -82,12 +87,14 @@ def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions)
         found = rotations_of_pose(track, f, skeleton)
         _refuse_special(track, f, name)
         off = np.linalg.norm(found.residual, axis=1)
-        if off.max() > 1e-6 * size:
+        if off.max() > SLIDES * size:
             joint = skeleton.names[int(off.argmax())]
             raise OptionError(
                 f"pose '{name}': puts joint '{joint}' where no rotation takes it; flesh follows 'rotate' alone"
             )
         rotations = {j: one for j, one in found.rotations.items() if np.abs(one - np.eye(3)).max() > NOTHING}
+        if not rotations and clip.n_frames > 1:
+            continue  # a clip may begin at rest
         if not rotations:
             raise OptionError(f"pose '{name}': moves no joint, so there is nothing to simulate; omit it")
         kind: PoseKind = "train" if options.kind == "auto" else options.kind
@@ -186,70 +193,3 @@ def _with_names(poses: list[PlannedPose]) -> list[PlannedPose]:
     plain = [f"{name}_pose" if name.lower() in ("rest", "poses") else name for name in plain]
     names = distinct_names(plain)
     return [replace(pose, name=name) for name, pose in zip(names, poses, strict=True)]
-
-
-# Joint limits where none are given: a guess from how limbs are bent at rest.
-#
-# Limbs are drawn or scanned slightly bent, in the direction in which they bend further. The joints of a chain of bones
-# without branches that is bent by some degrees at rest are taken for hinges about the normal of its plane. Joints of a
-# straight chain rotate about two axes across it, to both sides. The root does not rotate, nor do ends of limbs, nor
-# joints with several children.
-
-#: Sum of the bends of a chain in degrees from which it counts as bent.
-BENT = 4.0
-#: Ranges in degrees of a hinge, and of a joint of a straight chain.
-HINGE, SWAY = (0.0, 70.0), (-40.0, 40.0)
-
-
-def guess_limits(skeleton: StickSkeleton) -> tuple[JointLimit, ...]:
-    """Limits of all joints between two bones, in the order of the skeleton."""
-    limits: dict[int, list[JointLimit]] = {}
-    for chain in _chains(skeleton):
-        normal = _plane(skeleton, chain)
-        for joint in chain[1:-1]:
-            limits[joint] = _of_joint(skeleton, joint, normal)
-    return tuple(limit for joint in sorted(limits) for limit in limits[joint])
-
-
-def _chains(skeleton: StickSkeleton) -> list[list[int]]:
-    """Joints from the parent of a limb to its end; a chain continues while a joint has one child."""
-    below: dict[int, list[int]] = {}
-    for joint, above in enumerate(skeleton.tree.above.tolist()):
-        below.setdefault(above, []).append(joint)
-    chains = []
-    for joint in range(skeleton.n_joints):
-        above = int(skeleton.tree.above[joint])
-        if above < 0 or (len(below[above]) == 1 and skeleton.tree.above[above] >= 0):
-            continue  # a root, or in the middle of a chain
-        chain = [above, joint]
-        while len(below.get(chain[-1], [])) == 1:
-            chain += below[chain[-1]]
-        chains.append(chain)
-    return chains
-
-
-def _plane(skeleton: StickSkeleton, chain: list[int]) -> Float64 | None:
-    """The axis about which a chain is bent at rest; None if it is straight."""
-    vectors = np.diff(skeleton.joints[chain], axis=0)
-    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    total: Float64 = np.cross(units[:-1], units[1:]).sum(axis=0)
-    length = float(np.linalg.norm(total))
-    return total / length if length >= np.sin(np.radians(BENT)) else None
-
-
-def _of_joint(skeleton: StickSkeleton, joint: int, normal: Float64 | None) -> list[JointLimit]:
-    name = skeleton.names[joint]
-    if normal is not None:
-        return [JointLimit(name, _point(normal), *HINGE)]
-    bone = skeleton.joints[joint] - skeleton.joints[skeleton.tree.above[joint]]
-    first = np.cross(bone, np.eye(3)[np.abs(bone).argmin()])
-    second = np.cross(bone, first)
-    return [
-        JointLimit(name, _point(axis), *SWAY, way)
-        for axis, way in ((first, "bend"), (second / np.linalg.norm(bone), "sway"))
-    ]
-
-
-def _point(axis: Float64) -> tuple[float, float, float]:
-    x, y, z = (round(float(value), 9) for value in axis / np.linalg.norm(axis))
-    return (x, y, z)
