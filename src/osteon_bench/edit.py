@@ -30,12 +30,20 @@ import numpy as np
 
 from osteon.apply.edit.edit_rest import edit_rest
 from osteon.apply.edit.options import EditOptions
+from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.core.skin_options import SkinOptions
-from osteon.deform.pose import pose_frames
+from osteon.deform.pose import blends_of, pose_frames
 from osteon.io import load_sequence, save_model
-from osteon_bench.edit_patches import PatchFrames, deviations, frames_of_patches, make_patches
+from osteon_bench.edit_patches import (
+    Patch,
+    PatchFrames,
+    compared_frames,
+    deviations,
+    frames_of_patches,
+    make_patches,
+)
 from osteon_bench.players.deviation import read_reference, worst_deviation
 from osteon_bench.players.tools import why_no_browser, why_no_usd
 from osteon_bench.rows import Row, at_least, at_most, figure
@@ -100,28 +108,88 @@ def _fit(sequence: MeshSequence, options: SkinOptions) -> SkinnedModel:
     return skin_sequence(sequence, options=options).model
 
 
+@dataclass(frozen=True, slots=True)
+class _Humps:
+    """The humps of a model, every one as an edit of its own."""
+
+    moved: list[Float64]  # (f,n,3) of each patch: what the edit moves it by, in the compared frames
+    columns: list[int]  # that turn it
+
+    @staticmethod
+    def of(
+        model: SkinnedModel, patches: list[PatchFrames], sequence: MeshSequence, *, from_source: bool = False
+    ) -> _Humps:
+        """With `from_source` edits take their local frames from the source, otherwise from the model."""
+        frames, source = compared_frames(sequence), sequence.source if from_source else None
+        plain = pose_frames(model)[frames].astype(np.float64)
+        moved, columns = [], []
+        for one in patches:
+            found = edit_rest(model, _raised(model, one.patch), source=source)
+            v = one.patch.vertices
+            moved.append(pose_frames(found.model)[frames][:, v] - plain[:, v])
+            columns.append(found.reports[0].columns)
+        return _Humps(moved, columns)
+
+    def apart(self, patches: list[PatchFrames], *, affine: bool = False) -> list[Float64]:
+        """(f,n) of each patch: percent of the height from the same edit in the frames of these patches."""
+        return [
+            100 * deviations(moved, one, one.affine if affine else one.rotations)
+            for moved, one in zip(self.moved, patches, strict=True)
+        ]
+
+
 def _distance_rows(
     label: str, model: SkinnedModel, sequence: MeshSequence, patches: list[PatchFrames]
 ) -> Iterator[Row]:
-    """Distances of patches with a frame, with their bound, and of all patches."""
-    apart = [deviations(model, sequence, one, one.rotations) for one in patches]
-    framed = [100 * d for d, one in zip(apart, patches, strict=True) if one.has_frame]
+    """Distances from the source of patches with a frame, and of all patches; and what they consist of."""
+    humps = _Humps.of(model, patches, sequence)
+    apart = humps.apart(patches)
+    framed = [d for d, one in zip(apart, patches, strict=True) if one.has_frame]
     if framed:
-        flat = np.concatenate([d.reshape(-1) for d in framed])
-        yield at_most(label, "largest distance, % of the height", flat.max(), 100 * DISTANCE)
-        yield figure(label, "mean distance, % of the height", flat.mean())
-    flat = 100 * np.concatenate([d.reshape(-1) for d in apart])
-    yield figure(label, "mean distance in all patches, %", flat.mean())
-    yield figure(label, "95th percentile in all patches, %", np.percentile(flat, 95))
-    yield at_most(label, "largest distance in all patches, %", flat.max(), 100 * DISTANCE)
-    affine = [deviations(model, sequence, one, one.affine) for one in patches]
-    flat = 100 * np.concatenate([d.reshape(-1) for d in affine])
-    yield figure(label, "95th percentile in all patches, affine frames, %", np.percentile(flat, 95))
+        yield at_most(label, "largest distance, % of the height", _flat(framed).max(), 100 * DISTANCE)
+        yield figure(label, "mean distance, % of the height", _flat(framed).mean())
+    yield figure(label, "mean distance in all patches, %", _flat(apart).mean())
+    yield figure(label, "95th percentile in all patches, %", np.percentile(_flat(apart), 95))
+    yield at_most(label, "largest distance in all patches, %", _flat(apart).max(), 100 * DISTANCE)
+    affine = _flat(humps.apart(patches, affine=True))
+    yield figure(label, "95th percentile in all patches, affine frames, %", np.percentile(affine, 95))
+    rms = np.array([np.sqrt((d**2).mean(axis=1)) for d in apart])  # (patch, f)
+    patch, frame = np.unravel_index(int(rms.argmax()), rms.shape)
+    yield at_most(label, "largest rms over a patch in a frame, %", rms.max(), 100 * DISTANCE)
+    yield figure(label, "patch of the largest rms", int(patch))
+    yield figure(label, "frame of the largest rms", int(compared_frames(sequence)[frame]))
+    yield figure(label, "patches within the bound", sum(d.max() <= 100 * DISTANCE for d in apart))
+    posed = MeshSequence(pose_frames(model), mesh=sequence.mesh)
+    own = humps.apart(frames_of_patches(posed, [one.patch for one in patches]))
+    yield at_most(label, "largest distance from frames of the skin's surface, %", _flat(own).max(), 100 * DISTANCE)
+    yield figure(label, "columns that turn a hump, mean", float(np.mean(humps.columns)))
+    yield figure(label, "columns that turn a hump, most", max(humps.columns))
+    given = _Humps.of(model, patches, sequence, from_source=True)
+    yield at_most(label, "largest distance with --source, %", _flat(given.apart(patches)).max(), 100 * DISTANCE)
+    yield figure(label, "columns that turn a hump with --source, most", max(given.columns))
+    alone = [_by_blends(model, sequence, one) for one in patches]
+    yield figure(label, "mean distance with --blends-only, %", _flat(alone).mean())
+    yield figure(label, "largest distance with --blends-only, %", _flat(alone).max())
+
+
+def _flat(apart: list[Float64]) -> Float64:
+    return np.concatenate([d.reshape(-1) for d in apart])
+
+
+def _by_blends(model: SkinnedModel, sequence: MeshSequence, known: PatchFrames) -> Float64:
+    """(f,n) percent of the height that a hump is from the source where only the blends move it."""
+    patch, transforms = known.patch, model.animation.transforms
+    linear = [blends_of(model.deformer, transforms[f], patch.vertices)[..., :3] for f in compared_frames(sequence)]
+    return 100 * deviations(np.einsum("fvij,vj->fvi", np.array(linear), patch.displacement), known, known.rotations)
 
 
 def _hump(model: SkinnedModel, number: int = 0) -> np.ndarray:
     """(v,3) rest positions with a hump on one of the patches."""
-    patch = make_patches(model.mesh)[number]
+    return _raised(model, make_patches(model.mesh)[number])
+
+
+def _raised(model: SkinnedModel, patch: Patch) -> np.ndarray:
+    """(v,3) rest positions with a hump."""
     edited = model.rest.astype(np.float64)
     edited[patch.vertices] += patch.displacement
     return edited.astype(np.float32)

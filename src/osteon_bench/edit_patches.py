@@ -1,8 +1,8 @@
 """Patches of a mesh that are edited in the bench, and the frames that they have in the source of the animation.
 
-A patch is the surface within RADIUS, or two edges, of a vertex, raised along its normals in the shape of a smooth hump
-of HEIGHT. Its frame in frame f of the source is the rotation that takes its rest vertices and normals closest to those
-of the source:
+A patch is the surface around a vertex, connected to it within RADIUS or two edges and facing like it, raised along its
+normals in the shape of a smooth hump of HEIGHT. Its frame in frame f of the source is the rotation that takes its rest
+vertices and normals closest to those of the source:
 
     R_f = argmin_R sum_v w_v (|| R (p_v - p) - (x_v - x) ||^2 + h^2 || R n_v - m_v ||^2),   p, x weighted means
 
@@ -11,7 +11,7 @@ of the source:
 | w_v | height of the hump at the vertex, 0 … 1 |
 | p_v, n_v | rest positions and normals |
 | x_v, m_v | those of the source in frame f |
-| h | half of the radius: normals and positions count alike |
+| h | weighted mean distance from p: normals and positions count alike |
 
 A patch has a frame only where the source moves it as one: the residual of R_f without normals, as a part of the
 patch's own extent, over all frames, is at most RIGID. Elsewhere it bends within itself, and one frame for all of it is
@@ -24,14 +24,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Float64, Int32, Int64
+from osteon.core.arrays import Bool, Float64, Int32, Int64
 from osteon.core.mesh import Mesh
-from osteon.core.model import SkinnedModel
 from osteon.core.normals import vertex_normals
 from osteon.core.sequence import MeshSequence
-from osteon.core.topology import weld_points
+from osteon.core.topology import shells, weld_points
 from osteon.core.transforms import nearest_rotation
-from osteon.deform.pose import blends_of
 
 #: Of the diagonal: radius and height of a hump. Number of patches, spread evenly over the rest pose.
 RADIUS, HEIGHT, PATCHES = 0.05, 0.03, 24
@@ -97,11 +95,19 @@ def _spread(points: Float64, count: int) -> list[int]:
 def _patch(mesh: Mesh, rest: Float64, normals: Float64, middle: int, radius: float) -> Patch | None:
     """The patch around a vertex; None if it has too few positions."""
     distance = np.linalg.norm(rest - rest[middle], axis=1) / radius
-    vertices = np.flatnonzero((distance < 1) & (normals @ normals[middle] > FACING))
+    vertices = _connected(mesh, (distance < 1) & (normals @ normals[middle] > FACING), middle)
     if len(np.unique(mesh.rest[vertices], axis=0)) < LEAST:
         return None
     shares, height = (1 - distance[vertices] ** 2) ** 2, HEIGHT * mesh.diagonal
     return Patch(vertices, shares, height * shares[:, None] * normals[vertices], height, radius)
+
+
+def _connected(mesh: Mesh, chosen: Bool, middle: int) -> Int64:
+    """The chosen vertices that triangles of chosen ones connect to a vertex; both sides of a seam are one."""
+    position = weld_points(mesh.rest)[1]
+    faces = mesh.faces[chosen[mesh.faces].all(axis=1)]
+    piece = shells(position[faces], int(position.max()) + 1)[1][position]
+    return np.flatnonzero(chosen & (piece == piece[middle]) & (piece >= 0))
 
 
 def compared_frames(sequence: MeshSequence) -> Int32:
@@ -123,13 +129,13 @@ def frames_of_patches(sequence: MeshSequence, patches: list[Patch]) -> list[Patc
 def _frames(patch: Patch, rest: Float64, normals: Float64, posed: list[Float64], turned: list[Float64]) -> PatchFrames:
     v, w = patch.vertices, patch.shares / patch.shares.sum()
     at_rest = rest[v] - w @ rest[v]
-    n = 0.5 * patch.radius * normals[v]
     size = w @ (at_rest**2).sum(axis=1)
+    n = np.sqrt(size) * normals[v]
     rotations, affine, residual = [], [], 0.0
     own = (w[:, None] * at_rest).T @ at_rest + (w[:, None] * n).T @ n
     for points, directions in zip(posed, turned, strict=True):
         there = points[v] - w @ points[v]
-        m = 0.5 * patch.radius * directions[v]
+        m = np.sqrt(size) * directions[v]
         alone = (w[:, None] * there).T @ at_rest
         both = alone + (w[:, None] * m).T @ n
         rotations.append(nearest_rotation(both))
@@ -139,11 +145,10 @@ def _frames(patch: Patch, rest: Float64, normals: Float64, posed: list[Float64],
     return PatchFrames(patch, np.array(rotations), np.array(affine), float(np.sqrt(residual / len(posed) / size)))
 
 
-def deviations(model: SkinnedModel, sequence: MeshSequence, known: PatchFrames, frames: Float64) -> Float64:
-    """(f,n) distance of the model's edit from the same edit in frames of the source (f,3,3), in heights of the hump."""
-    patch, out = known.patch, []
-    for f, frame in zip(compared_frames(sequence), frames, strict=True):
-        linear = blends_of(model.deformer, model.animation.transforms[f], patch.vertices)[..., :3]
-        ours = np.einsum("vij,vj->vi", linear, patch.displacement)
-        out.append(np.linalg.norm(ours - patch.displacement @ frame.T, axis=1) / patch.height)
-    return np.array(out)
+def deviations(moved: Float64, known: PatchFrames, frames: Float64) -> Float64:
+    """(f,n) distance of what an edit moves a patch by (f,n,3) from the same edit in frames (f,3,3).
+
+    In heights of the hump, in the poses of `compared_frames`.
+    """
+    theirs = np.einsum("fij,vj->fvi", frames, known.patch.displacement)
+    return np.asarray(np.linalg.norm(moved - theirs, axis=2) / known.patch.height)

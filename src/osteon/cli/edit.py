@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from osteon.apply.edit.edit_rest import RestEdit
     from osteon.apply.edit.strokes import Strokes
+    from osteon.core.frames import FrameSource
     from osteon.core.mesh import Mesh
     from osteon.core.model import SkinnedModel, StoredLevels
     from osteon.core.progress import Progress
@@ -56,6 +57,13 @@ class EditFiles:
         None,
         help="Displace the mesh by this picture through its texture coordinates: .png .tif .jpg.",
         flags=("--map",),
+        metavar="FILE",
+    )
+    source: Path | None = option(
+        None,
+        help="The animation that the model was made from: edits turn with its surface, and not with that of the model."
+        " It has the frames of the model, and its vertices in any order.",
+        flags=("--source",),
         metavar="FILE",
     )
     mesh: str | None = option(
@@ -94,14 +102,15 @@ def edit(
     osteon edit horned.glb --remove horns -o horse.glb
     """
     clock = WallTime.of_command()
-    source = _kind_of_input(edited_file, files)
+    kind = _kind_of_input(edited_file, files)
+    _check_source_is_used(kind, files, options)
     suffixes = frozenset(Path(path).suffix.lower() for path in files.outputs)
     for path in files.outputs:
         if Path(path).suffix.lower() not in MODEL_FORMATS:
             raise click.UsageError(f"-o {path}: the result is a model; use one of {' '.join(sorted(MODEL_FORMATS))}")
-    refuse_unused(input=source, written=suffixes)
+    refuse_unused(input=kind, written=suffixes)
     outputs = plan_outputs(
-        [model_file, edited_file, files.map],
+        [model_file, edited_file, files.map, files.source],
         *(model_output("-o", path) for path in files.outputs),
         None if files.mesh is None else sequence_output("--mesh", files.mesh),
         file_output("--json", json_file),
@@ -111,11 +120,11 @@ def edit(
         with clock.stage("load"):
             model = load_skinned(model_file, load)
             stored = load_stored_levels(model_file)
-        refuse_unused(input=source, corrected=bool(model.rank), stock=model.deformer.stock_skin() is not None)
+        refuse_unused(input=kind, corrected=bool(model.rank), stock=model.deformer.stock_skin() is not None)
         with clock.stage("import"):
             import osteon.apply.edit.edit_rest  # noqa: F401  compiled kernels, which take a while
         with clock.stage("edit"):
-            found, stored = _edit(model, stored, edited_file, files.map, options, progress)
+            found, stored = _edit(model, stored, edited_file, files, options, progress)
             notes = notes_on_light([model_file], files.outputs, OTHER_SURFACE)
             found = with_notes(found, notes)
         with outputs.writing():
@@ -147,11 +156,23 @@ def _kind_of_input(edited: Path | None, files: EditFiles) -> str:
     return "strokes" if edited.suffix.lower() == ".json" else "mesh"
 
 
+def _check_source_is_used(kind: str, files: EditFiles, options: EditOptions) -> None:
+    """Refuse a source of which no edit takes the frames."""
+    if files.source is None:
+        return
+    if kind == "none":
+        raise OptionError("--source: it turns a new edit; name an edited mesh, --map or strokes, or omit it")
+    if options.blends_only:
+        raise OptionError("--source: with --blends-only no edit turns with it; omit one")
+    if options.subdivide:
+        raise OptionError("--source: it has no frames of the vertices that --subdivide adds; omit one")
+
+
 def _edit(
     model: SkinnedModel,
     stored: StoredLevels | None,
     edited_file: Path | None,
-    map_file: Path | None,
+    files: EditFiles,
     options: EditOptions,
     progress: Progress | None,
 ) -> tuple[RestEdit, StoredLevels | None]:
@@ -161,15 +182,16 @@ def _edit(
     dropped = stored is not None and options.subdivide > 0
     coarse = () if stored is None or dropped else stored.coarse
     edited: Mesh | Strokes | None = None
-    if map_file is not None:
-        found = _edit_by_map(model, coarse, map_file, options, progress)
+    source = None if files.source is None else _read_source(model, files.source)
+    if files.map is not None:
+        found = _edit_by_map(model, coarse, files.map, options, source, progress)
     else:
         if edited_file is not None:
             edited = _read_edited(edited_file)
             if edited_file.suffix.lower() == ".json" and options.name == EditOptions().name:
                 options = replace(options, name=edited.name)
         with _naming(edited_file):
-            found = edit_rest(model, edited, options=options, coarse=coarse, progress=progress)
+            found = edit_rest(model, edited, options=options, coarse=coarse, source=source, progress=progress)
     if dropped:
         note = "the levels of detail are for the mesh before subdivision and were left out; run osteon lod again"
         found = with_notes(found, (note,))
@@ -187,8 +209,39 @@ def _naming(path: Path | None) -> Iterator[None]:
         raise GeometryError(f"{path}: {str(error).removeprefix('edited: ')}") from error
 
 
+def _read_source(model: SkinnedModel, path: Path) -> FrameSource:
+    """The frames of the source, in the order of the model's vertices."""
+    import numpy as np
+
+    from osteon.apply.edit.match_vertices import match_vertices
+    from osteon.apply.edit.turn_columns import check_source
+    from osteon.core.frames import frame_source
+    from osteon.io import load_sequence
+
+    sequence = load_sequence([str(path)])
+    try:
+        vertices = np.maximum(match_vertices(model.mesh, model.rest, sequence.mesh), 0)
+    except GeometryError as error:
+        raise GeometryError(f"{path}: {str(error).removeprefix('edited: ')}") from error
+    if sequence.n_frames != model.n_frames:
+        raise GeometryError(f"{path}: expected the {model.n_frames:,} frames of the model, got {sequence.n_frames:,}")
+    frames = sequence.source
+    if (vertices != np.arange(sequence.n_vertices)[: len(vertices)]).any() or len(vertices) != sequence.n_vertices:
+        frames = frame_source(np.ascontiguousarray(frames.read(0, frames.n_frames)[:, vertices]))
+    try:
+        check_source(model, frames)
+    except GeometryError as error:
+        raise GeometryError(f"{path}: {str(error).removeprefix('source: ')}") from error
+    return frames
+
+
 def _edit_by_map(
-    model: SkinnedModel, coarse: Sequence[Any], path: Path, options: EditOptions, progress: Progress | None
+    model: SkinnedModel,
+    coarse: Sequence[Any],
+    path: Path,
+    options: EditOptions,
+    source: FrameSource | None,
+    progress: Progress | None,
 ) -> RestEdit:
     from osteon.apply.edit.displacement_map import map_displacement, read_map
     from osteon.apply.edit.edit_rest import edit_rest
@@ -198,7 +251,7 @@ def _edit_by_map(
     model = subdivide_model(model, options.subdivide, options.scheme)
     moved = map_displacement(model.mesh, values, options.height, options.map_kind, options.middle)
     plain = replace(options, subdivide=0, scheme=EditOptions().scheme, at_frame=None, base="unedited")
-    return edit_rest(model, model.rest + moved, options=plain, coarse=coarse, progress=progress)
+    return edit_rest(model, model.rest + moved, options=plain, coarse=coarse, source=source, progress=progress)
 
 
 def _read_edited(path: Path) -> Mesh | Strokes:
@@ -250,6 +303,34 @@ def describe_edit(found: RestEdit) -> dict[str, Any]:
     }
 
 
+def _turn_lines(edits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How each edit is turned in the frames."""
+    from rich.markup import escape
+
+    for one in edits:
+        turn, columns = one["deviation"], one["columns"]
+        name = escape(one["name"])
+        if turn is None:
+            if columns:
+                yield f"[dim]{name}: turned by {_count(columns)}[/]"
+            continue
+        blends = turn["blends_percent"]
+        where = f"frame {turn['frame']}, vertex {turn['vertex']}"
+        by = f"{blends['max']:.2g} % of the height at most ({where}; mean {blends['mean']:.2g} %)"
+        surface = "the surface" if turn["local_frames"] == "model" else "the source"
+        if columns:
+            yield (
+                f"{name}: the blends alone turn it otherwise than {surface} turns, by {by}; "
+                f"{_count(columns)} leave {turn['max_percent']:.2g} %"
+            )
+        else:
+            yield f"{name}: the blends turn it as {surface} turns, up to {by}; no correction columns are needed"
+
+
+def _count(columns: int) -> str:
+    return f"{columns} correction column{'' if columns == 1 else 's'}"
+
+
 _HEADINGS = ("edit", "scale", "vertices", "largest", "length: mean", "worst", "frame", "vertex")
 
 
@@ -274,6 +355,8 @@ def print_edits(facts: Mapping[str, Any], seconds: Mapping[str, float], written:
             table.add_row(Text(one["name"]), *cells)
         out.print(table)
         out.print("[dim]largest displacement of the diagonal; change of its length in the frames[/]")
+        for line in _turn_lines(facts["edits"]):
+            out.print(line, soft_wrap=True)
     else:
         out.print("The model has no edits.")
     rows = Table(show_header=False, box=None, pad_edge=False)

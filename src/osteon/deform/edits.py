@@ -10,6 +10,9 @@ are stored apart from the rest pose: one can be removed or scaled, and several a
 | d_e | `basis` (e,v,3): the displacement of an edit |
 | s_e | `scales` (e,) |
 
+An edit may have columns among the corrections of the model, which turn it further than the blends do in the frames of
+the animation (`edit_columns.py`); `columns` and `owners` list them.
+
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Rest pose editing".
 
 Edits are in the order of their names, and sums are computed in that order, so the result does not depend on the order
@@ -23,8 +26,8 @@ of the edited surface.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,6 +45,10 @@ from osteon.core.topology import weld_points
 MOST_EDITS = 256
 
 
+def _no_columns() -> Int32:
+    return np.zeros(0, np.int32)
+
+
 @dataclass(frozen=True, slots=True)
 class Edits:
     """Named displacements of the rest pose with constant scales."""
@@ -51,6 +58,8 @@ class Edits:
     names: tuple[str, ...]  # unique, in alphabetical order
     scales: Float32  # (e,)
     basis: Float32  # (e,v,3)
+    columns: Int32 = field(default_factory=_no_columns)  # (t,) columns of the model's corrections that turn edits
+    owners: Int32 = field(default_factory=_no_columns)  # (t,) the edit that each belongs to
 
     def __post_init__(self) -> None:
         if any(not name or "\0" in name for name in self.names) or len(set(self.names)) != len(self.names):
@@ -59,12 +68,19 @@ class Edits:
             raise GeometryError(f"edits: expected {MOST_EDITS} at most, got {len(self.names)}; join some of them")
         basis = checked("basis", self.basis, (len(self.names), None, 3))
         scales = checked("scales", self.scales, (len(self.names),))
+        columns = checked_indices("columns", self.columns, (None,), np.iinfo(np.int32).max)
+        owners = checked_indices("owners", self.owners, columns.shape, max(1, len(self.names)))
+        if len(columns) and (not self.names or len(np.unique(columns)) < len(columns)):
+            raise GeometryError("edits: expected each column of the corrections once, for an edit that exists")
         order = sorted(range(len(self.names)), key=self.names.__getitem__)
         if order != list(range(len(order))):
             object.__setattr__(self, "names", tuple(self.names[i] for i in order))
             basis, scales = checked("basis", basis[order], basis.shape), checked("scales", scales[order], scales.shape)
+            owners = np.argsort(order).astype(np.int32)[owners]
         object.__setattr__(self, "basis", basis)
         object.__setattr__(self, "scales", scales)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "owners", owners)
 
     @property
     def normal_basis(self) -> None:
@@ -99,9 +115,13 @@ class Edits:
         return None
 
     def arrays(self) -> Arrays:
-        """`names` in UTF-8, separated by 0, `scales`, and for the touched `vertices` (m,) the `vectors` (e,m,3)."""
+        """`names` in UTF-8, separated by 0, `scales`, and for the touched `vertices` (m,) the `vectors` (e,m,3).
+
+        Also `columns` and `owners` (t,), if there are any.
+        """
         touched = self.touched
-        return {
+        turning = {"columns": self.columns, "owners": self.owners} if len(self.columns) else {}
+        return turning | {
             "names": np.frombuffer("\0".join(self.names).encode(), np.uint8).astype(np.int32),
             "scales": self.scales,
             "n_vertices": np.array([self.n_vertices], np.int32),
@@ -122,14 +142,16 @@ class Edits:
         vertices = checked_indices("vertices", arrays["vertices"], (None,), count)
         basis = np.zeros((len(names), count, 3), np.float32)
         basis[:, vertices] = checked("vectors", arrays["vectors"], (len(names), len(vertices), 3))
-        return cls(names, arrays["scales"], basis)
+        return cls(
+            names, arrays["scales"], basis, arrays.get("columns", _no_columns()), arrays.get("owners", _no_columns())
+        )
 
     def take(self, vertices: Int32) -> Self:
         """The edits on some vertices, in that order."""
         return replace(self, basis=np.ascontiguousarray(self.basis[:, vertices]))
 
     def truncate(self, rank: int) -> Self:
-        return type(self)(self.names[:rank], self.scales[:rank], self.basis[:rank])
+        return self._picked(range(min(rank, len(self.names))))
 
     def without_normals(self, rank: int) -> Self:
         return self.truncate(rank)
@@ -138,19 +160,31 @@ class Edits:
         """The same edits on another mesh."""
         return replace(self, basis=basis)
 
+    def of_name(self, name: str) -> tuple[Float32, float]:
+        """(v,3) the displacement of an edit, which must exist, and its scale."""
+        self._check_known({name})
+        number = self.names.index(name)
+        return self.basis[number], float(self.scales[number])
+
     def with_edit(self, name: str, displacement: FloatArray, scale: float = 1.0) -> Edits:
         """These and one more (v,3), in place of an earlier one of that name."""
-        kept = [i for i, known in enumerate(self.names) if known != name]
-        basis = np.concatenate([self.basis[kept], np.asarray(displacement, np.float32)[None]])
-        scales = np.append(self.scales[kept], np.float32(scale))
-        return Edits((*(self.names[i] for i in kept), name), scales, basis)
+        kept = self._picked([i for i, known in enumerate(self.names) if known != name])
+        basis = np.concatenate([kept.basis, np.asarray(displacement, np.float32)[None]])
+        return Edits((*kept.names, name), np.append(kept.scales, np.float32(scale)), basis, kept.columns, kept.owners)
 
     def without(self, names: Iterable[str]) -> Edits:
         """These except some, which must exist."""
         dropped = set(names)
         self._check_known(dropped)
-        kept = [i for i, name in enumerate(self.names) if name not in dropped]
-        return Edits(tuple(self.names[i] for i in kept), self.scales[kept], self.basis[kept])
+        return self._picked([i for i, name in enumerate(self.names) if name not in dropped])
+
+    def _picked(self, kept: Sequence[int]) -> Self:
+        """Some of the edits, in ascending order, with their columns."""
+        chosen = list(kept)
+        there = np.isin(self.owners, chosen)
+        owners = np.searchsorted(chosen, self.owners[there]).astype(np.int32)
+        names = tuple(self.names[i] for i in chosen)
+        return type(self)(names, self.scales[chosen], self.basis[chosen], self.columns[there], owners)
 
     def scaled(self, name: str, scale: float) -> Edits:
         """The same edits, one of them with another scale."""

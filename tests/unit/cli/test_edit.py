@@ -66,7 +66,8 @@ def edits_in(path: Path):
 @pytest.mark.parametrize("name", ["model.glb", "other.gltf"])
 def test_a_sculpted_mesh_is_seen_in_all_frames(run_here, files, name):
     done = run_here(
-        "edit", files[name], files["sculpted.obj"], "--name", "hump", "-o", "a.glb", "-o", "a.npz", "--json", "a.json"
+        *("edit", files[name], files["sculpted.obj"], "--name", "hump", "--blends-only"),
+        *("-o", "a.glb", "-o", "a.npz", "--json", "a.json"),
     )
     assert done.returncode == 0, done.stderr
     assert "hump" in done.stdout
@@ -113,10 +114,28 @@ def test_edits_add_up_scale_and_go(run_here, files):
 
 
 def test_a_sculpt_of_a_frame(run_here, files):
-    done = run_here("edit", files["model.glb"], files["frame4.obj"], "--at-frame", "4", "-o", "a.glb")
+    words = ("edit", files["model.glb"], files["frame4.obj"], "--at-frame", "4")
+    done = run_here(*words, "--blends-only", "-o", "a.glb")
     assert done.returncode == 0, done.stderr
     basis = edits_in(run_here.folder / "a.glb").basis[0]
     assert np.abs(basis - bump(load_model(files["model.glb"]).rest)).max() <= 1e-4
+
+
+def test_columns_turn_an_edit_as_the_source_turns(run_here, files):
+    model = load_model(files["model.glb"])
+    save_sequence(MeshSequence(pose_frames(model), model.faces, model.rest), run_here.folder / "source.npz")
+    words = ("edit", files["model.glb"], files["sculpted.obj"])
+    done = run_here(*words, "--source", "source.npz", "-o", "a.glb", "--json", "a.json")
+    assert done.returncode == 0, done.stderr
+    assert "correction columns leave" in done.stdout
+    (edit,) = json.loads((run_here.folder / "a.json").read_text())["edits"]
+    assert edit["columns"] == load_model(run_here.folder / "a.glb").rank > 0
+    turn = edit["deviation"]
+    assert turn["local_frames"] == "source"
+    assert turn["max_percent"] <= 1 < turn["blends_percent"]["max"]
+    run_here(*words, "-o", "b.glb")  # the source is what the model shows
+    assert_same_points(*(pose_frames(load_model(run_here.folder / name)) for name in ("a.glb", "b.glb")), 2e-4)
+    assert "turned by" in run_here("edit", "a.glb", "-o", "c.glb").stdout
 
 
 def test_a_map_and_subdivision(run_here, files):
@@ -156,6 +175,13 @@ def test_levels_are_edited_too(run_here, files):
         (("model.glb", "--map", "white.png"), "no texture coordinates"),
         (("textured.glb", "--map", "sculpted.obj"), "is not a picture"),
         (("model.glb", "--name", "hump"), "there is no edit"),
+        (("model.glb", "sculpted.obj", "--source", "fewer.obj"), "fewer.obj: its 9 vertices do not match"),
+        (("model.glb", "sculpted.obj", "--source", "same.obj"), "same.obj: expected the 12 frames of the model, got 1"),
+        (("model.glb", "--source", "same.obj"), "it turns a new edit"),
+        (("model.glb", "sculpted.obj", "--source", "same.obj", "--blends-only"), "no edit turns with it"),
+        (("model.glb", "sculpted.obj", "--source", "same.obj", "--subdivide", "1"), "has no frames of the vertices"),
+        (("model.glb", "sculpted.obj", "--blends-only", "--turn-columns", "3"), "there are no columns"),
+        (("model.glb", "sculpted.obj", "--turn-tolerance", "0"), "--turn-tolerance"),
         (("model.glb", "--scheme", "loop"), "--scheme"),
         (("model.glb", "--remove", "horns"), "no edit of that name; it has none"),
         (("model.glb", "sculpted.obj", "--subdivide", "1"), "do not match"),

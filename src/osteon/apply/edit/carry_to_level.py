@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from osteon.core.arrays import Float64, FloatArray
+from osteon.core.arrays import Float32, Float64, FloatArray
 from osteon.core.character import Character
 from osteon.core.mesh import Mesh
 from osteon.core.normals import vertex_normals
@@ -27,17 +27,21 @@ def carry_edits(fine: Mesh, edits: Edits, coarse: Character) -> Character:
     """The coarse character with the edits of the fine mesh, unedited both."""
     if not edits.names:
         return with_edits(coarse, edits)
-    mesh = coarse.mesh
+    return with_edits(coarse, edits.on_mesh(carry_columns(fine, edits.basis, coarse.mesh), None))
+
+
+def carry_columns(fine: Mesh, columns: Float32, mesh: Mesh) -> Float32:
+    """(r,u,3) displacements (r,v,3) of the fine mesh on a coarse one."""
     found = closest_points(SurfaceBoxes.of(fine.rest, fine.faces), mesh.rest)
     corners = fine.faces[found.triangles]
     shares = barycentric(found.points, fine.rest.astype(np.float64)[corners])
-    carried = np.einsum("vc,evci->evi", shares, edits.basis[:, corners].astype(np.float64))
+    carried = np.einsum("vc,evci->evi", shares, columns[:, corners].astype(np.float64))
     theirs, ours = _point_normals(fine), _point_normals(mesh)
     away = np.einsum("vi,vi->v", np.einsum("vc,vci->vi", shares, theirs[corners]), ours) < 0
     if away.any():
         nearest = _nearest_alike(fine.rest, theirs, mesh.rest[away], ours[away])
-        carried[:, away] = edits.basis[:, nearest]
-    return with_edits(coarse, edits.on_mesh(carried.astype(np.float32), None))
+        carried[:, away] = columns[:, nearest]
+    return np.asarray(carried, np.float32)
 
 
 def _point_normals(mesh: Mesh) -> Float64:

@@ -5,6 +5,7 @@
 | symbol | name |
 | --- | --- |
 | A_v | linear part of the blend of a vertex in the frame |
+| U_v q | the columns that turn the edit in the frame |
 | s | the scale that all bones share, 1 for most characters |
 
 It is 1 where the blend is a rotation. Means are weighted by the length of the displacement, and vertices that an edit
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from osteon.core.arrays import Float64, FloatArray
+from osteon.core.character import Corrections
 from osteon.core.mesh import scale_of_bones
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import Progress, report_progress
@@ -32,6 +34,27 @@ from osteon.deform.pose import blends_of
 COUNTS = 0.01
 #: A blend is flat if a singular value is below this part of the largest; a weight is negative below this.
 FLAT, NEGATIVE = 0.1, -1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far an edit is from its shape at rest in local frames of the surface: parts of its height."""
+
+    blends: float  # the largest in all frames, moved by the blends alone
+    blends_mean: float
+    largest: float  # as it is stored
+    frame: int  # of the largest by the blends
+    vertex: int
+    frames_of: str  # "model" or "source": the surface that has the local frames
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "blends_percent": {"max": 100 * self.blends, "mean": 100 * self.blends_mean},
+            "max_percent": 100 * self.largest,
+            "frame": self.frame,
+            "vertex": self.vertex,
+            "local_frames": self.frames_of,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +70,8 @@ class EditReport:
     mean_change: float  # over frames and vertices
     frame: int  # of the largest change
     vertex: int
+    columns: int = 0  # corrections that turn it in the frames
+    turn: Deviation | None = None  # None for edits that were made before
     warnings: tuple[str, ...] = ()
 
     @property
@@ -67,24 +92,35 @@ class EditReport:
                 "vertex": self.vertex,
                 "per_frame": (100 * self.change_of_frame).tolist(),
             },
+            "columns": self.columns,
+            "deviation": None if self.turn is None else self.turn.to_json(),
             "warnings": list(self.warnings),
         }
 
 
 def report_edit(
-    model: SkinnedModel, name: str, displacement: FloatArray, scale: float = 1.0, progress: Progress | None = None
+    model: SkinnedModel,
+    name: str,
+    displacement: FloatArray,
+    scale: float = 1.0,
+    progress: Progress | None = None,
+    *,
+    columns: Corrections | None = None,
+    turn: Deviation | None = None,
 ) -> EditReport:
-    """The report of one displacement (v,3) of a model's rest pose."""
+    """The report of one displacement (v,3) of a model's rest pose, and of the columns that turn it."""
     d = scale * displacement.astype(np.float64)
     lengths = np.linalg.norm(d, axis=1)
     largest = float(lengths.max(initial=0.0))
     chosen = np.flatnonzero(lengths > COUNTS * largest)
     changes, flattest = np.zeros((model.n_frames, len(chosen))), np.full((model.n_frames, len(chosen)), 1.0)
     size = scale_of_bones(model.animation.transforms)
+    own = np.zeros((0, len(chosen), 3)) if columns is None else columns.basis[:, chosen].astype(np.float64)
     for f in range(model.n_frames):
         report_progress(progress, "edit", f / model.n_frames)
         linear = blends_of(model.deformer, model.animation.transforms[f], chosen)[..., :3]
-        turned = np.einsum("vij,vj->vi", linear, d[chosen])
+        moved = d[chosen] if columns is None else d[chosen] + np.tensordot(columns.coefficients[f], own, axes=1)
+        turned = np.einsum("vij,vj->vi", linear, moved)
         changes[f] = np.abs(np.linalg.norm(turned, axis=1) / (size * lengths[chosen]) - 1)
         flattest[f] = _thickness(linear)
     frame, at = (0, 0) if not changes.size else np.unravel_index(int(changes.argmax()), changes.shape)
@@ -99,6 +135,8 @@ def report_edit(
         float((changes @ weights).mean()) if changes.size else 0.0,
         int(frame),
         int(chosen[at]) if len(chosen) else 0,
+        0 if columns is None else columns.n_columns,
+        turn,
         (*_flat_blends(chosen, flattest), *_negative_weights(model, chosen)),
     )
 

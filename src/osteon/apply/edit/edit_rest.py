@@ -2,11 +2,13 @@
 
     x_v = A_v [p_v + sum_e s_e d_ev + U_v q; 1]
 
-subdivide - compare with the rest pose (or a frame) - store the difference as an edit - report its length in the frames.
+subdivide - compare with the rest pose (or a frame) - store the difference as an edit - where the blends do not turn it
+as the surface turns, add columns that do - report its shape in the frames.
 
 Based on: James and Twigg, Skinning Mesh Animations, 2005, section 7, "Rest pose editing", figure 15.
 Differs from the paper: edits are kept apart from the mesh (`deform/edits.py`), so they can be scaled, removed and added
-up in any order; a mesh that was sculpted in a frame is pulled back (`pull_back.py`).
+up in any order; a mesh that was sculpted in a frame is pulled back (`pull_back.py`); edits turn with local frames of
+the surface in the frames of the animation (`turn_columns.py`).
 
 Notes, horse, 30 scaled bones, a patch with a radius of 5 % of the diagonal raised by 3 % in one of five places, its
 displacement in the frames against the same displacement in frames fitted to the patch of the source: see
@@ -15,27 +17,38 @@ displacement in the frames against the same displacement in frames fitted to the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from osteon.apply.edit.carry_to_level import carry_edits
-from osteon.apply.edit.edit_report import EditReport, report_edit
+from osteon.apply.edit.carry_to_level import carry_columns, carry_edits
+from osteon.apply.edit.column_normals import with_column_normals
+from osteon.apply.edit.edit_report import Deviation, EditReport, report_edit
 from osteon.apply.edit.match_vertices import SAME_PLACE, match_vertices
 from osteon.apply.edit.options import EditOptions
 from osteon.apply.edit.pull_back import pull_back
 from osteon.apply.edit.strokes import Strokes
 from osteon.apply.edit.subdivide import subdivide_model
+from osteon.apply.edit.turn_columns import (
+    TurnColumns,
+    check_source,
+    no_columns,
+    turn_columns,
+    turn_of_edit,
+    turned_edit,
+)
 from osteon.core.arrays import Float32, FloatArray, checked
-from osteon.core.character import Character
+from osteon.core.character import Character, Corrections
 from osteon.core.errors import GeometryError, OptionError
+from osteon.core.frames import FrameSource
 from osteon.core.mesh import Mesh, scale_of_bones
-from osteon.core.model import SkinnedModel, StoredLevels
+from osteon.core.model import SkinnedModel, StoredLevels, coarse_model
 from osteon.core.options import takes_options
 from osteon.core.progress import Progress
-from osteon.deform.edits import Edits, edits_of, with_edits
+from osteon.deform.edit_columns import columns_of_edits, with_edit_columns, without_edits
+from osteon.deform.edits import Edits, edits_of
 from osteon.deform.pose import linear_parts, pose_vertices
 
 
@@ -60,17 +73,23 @@ def edit_rest(
     *,
     options: EditOptions | None = None,
     coarse: Sequence[Character] = (),
+    source: FrameSource | None = None,
     progress: Progress | None = None,
 ) -> RestEdit:
     """The model with an edit of its rest pose.
 
     `edited` is an edited mesh, in the model's order of vertices or another one; its positions (v,3); or strokes of the
-    page. `coarse` are coarse meshes of the model's levels, which get the edits too.
+    page. `coarse` are coarse meshes of the model's levels, which get the edits too. `source` has the frames (f,v,3)
+    that the model approximates: the edit then turns with them, and not with the frames of the model.
     """
     options = EditOptions() if options is None else options
-    model, coarse = _subdivided(model, tuple(coarse), options)
+    before = model = subdivide_model(model, options.subdivide, options.scheme)
+    if source is not None:
+        check_source(model, source)
     edits, notes = edits_of(model.character).without(options.remove), []
+    columns, turns = columns_of_edits(model), dict[str, Deviation]()
     if edited is None and options.scale is not None:
+        columns[options.name] = _rescaled(model, columns, options)
         edits = edits.scaled(options.name, options.scale)
     elif edited is not None:
         if options.base == "edited" and options.name in edits.names:
@@ -78,35 +97,71 @@ def edit_rest(
                 f"name: the mesh was made on the edit '{options.name}', which would be replaced; choose another name"
             )
         displacement = displacement_of(model, edited, options)
+        columns.pop(options.name, None)
         if displacement.any():
-            edits = edits.with_edit(options.name, displacement, 1.0 if options.scale is None else options.scale)
+            scale = 1.0 if options.scale is None else options.scale
+            if not options.blends_only and scale:
+                displacement, turn = turned_edit(without_edits(model), displacement, options, source)
+                turns[options.name] = _deviation(turn, "model" if source is None else "source")
+                columns[options.name] = _at_scale(model, displacement, turn, scale)
+            edits = edits.with_edit(options.name, displacement, scale)
         else:
             notes.append("no vertex differs from the model; no edit was stored")
-    return finish_edit(model, edits, coarse, notes, progress)
+    columns = {name: one for name, one in columns.items() if name in edits.names}
+    model = with_edit_columns(model, edits, columns)
+    carried = tuple(_on_level(before, edits, columns, one) for one in coarse)
+    return RestEdit(model, _reports(model, turns, progress), carried, tuple(notes))
 
 
-def finish_edit(
-    model: SkinnedModel,
-    edits: Edits,
-    coarse: Sequence[Character],
-    notes: Sequence[str] = (),
-    progress: Progress | None = None,
-) -> RestEdit:
-    """The model and its coarse meshes with these edits, and the reports of all."""
-    whole = replace(model, character=with_edits(model.character, edits))
-    reports = [
-        report_edit(whole, name, d, float(scale), progress)
+def _deviation(turn: TurnColumns, frames_of: str) -> Deviation:
+    frame = int(turn.before.argmax())
+    return Deviation(float(turn.before.max()), turn.before_mean, float(turn.after.max()), frame, turn.vertex, frames_of)
+
+
+def _at_scale(model: SkinnedModel, displacement: FloatArray, turn: TurnColumns, scale: float) -> Corrections:
+    """The columns of an edit (v,3) at a scale, with normals."""
+    columns = Corrections(turn.basis, turn.coefficients * np.float32(scale))
+    return with_column_normals(without_edits(model), scale * displacement.astype(np.float64), columns)
+
+
+def _rescaled(model: SkinnedModel, columns: Mapping[str, Corrections], options: EditOptions) -> Corrections:
+    """The columns of an edit of the model at `options.scale`."""
+    edits = edits_of(model.character)
+    basis, scale = edits.of_name(options.name)
+    known, wanted = columns.get(options.name), float(options.scale or 0.0)
+    if options.blends_only or not wanted:
+        turn = no_columns(model)
+        return Corrections(turn.basis, turn.coefficients)
+    if known is not None and scale:
+        q = (known.coefficients.astype(np.float64) * (wanted / scale)).astype(np.float32)
+        return with_column_normals(without_edits(model), wanted * basis.astype(np.float64), Corrections(known.basis, q))
+    turn = turn_columns(turn_of_edit(without_edits(model), basis), options.turn_tolerance, options.turn_columns)
+    return _at_scale(model, basis, turn, wanted)
+
+
+def _on_level(model: SkinnedModel, edits: Edits, columns: Mapping[str, Corrections], coarse: Character) -> Character:
+    """A coarse mesh of the model with these edits and their columns."""
+    level = coarse_model(model, coarse)
+    plain = without_edits(level)
+    mesh, carried = coarse.mesh, carry_edits(model.mesh, edits, plain.character)
+    own, found = edits_of(carried), {}
+    for name, one in columns.items():
+        basis, scale = own.of_name(name)
+        moved = Corrections(carry_columns(model.mesh, one.basis, mesh), one.coefficients)
+        found[name] = with_column_normals(plain, scale * basis.astype(np.float64), moved)
+        if one.normal_basis is not None and found[name].normal_basis is None:
+            nothing = np.zeros((one.n_columns, mesh.n_normals, 3), np.float32)
+            found[name] = replace(found[name], normal_basis=nothing)
+    return replace(with_edit_columns(level, own, found).character, skeleton=coarse.skeleton)
+
+
+def _reports(model: SkinnedModel, turns: Mapping[str, Deviation], progress: Progress | None) -> tuple[EditReport, ...]:
+    """The reports of all edits of a model."""
+    edits, columns = edits_of(model.character), columns_of_edits(model)
+    return tuple(
+        report_edit(model, name, d, float(scale), progress, columns=columns.get(name), turn=turns.get(name))
         for name, d, scale in zip(edits.names, edits.basis, edits.scales, strict=True)
-    ]
-    carried = tuple(carry_edits(model.mesh, edits, one) for one in coarse)
-    return RestEdit(whole, tuple(reports), carried, tuple(notes))
-
-
-def _subdivided(
-    model: SkinnedModel, coarse: tuple[Character, ...], options: EditOptions
-) -> tuple[SkinnedModel, tuple[Character, ...]]:
-    """The model after `options.subdivide`; its coarse meshes stay as they are."""
-    return subdivide_model(model, options.subdivide, options.scheme), coarse
+    )
 
 
 def displacement_of(model: SkinnedModel, edited: Mesh | Strokes | ArrayLike, options: EditOptions) -> Float32:
@@ -135,9 +190,8 @@ def displacement_of(model: SkinnedModel, edited: Mesh | Strokes | ArrayLike, opt
 
 def _base_positions(model: SkinnedModel, options: EditOptions) -> FloatArray:
     """(v,3) float64 positions that the edited mesh was made from."""
-    edits = edits_of(model.character)
     if options.base == "unedited":
-        model = replace(model, character=with_edits(model.character, edits.without(edits.names)))
+        model = without_edits(model)
     if options.at_frame is None:
         return model.rest.astype(np.float64) + edits_of(model.character).total()
     if options.at_frame >= model.n_frames:

@@ -21,6 +21,7 @@ _EDIT = need(
 )
 _MESH = need(input="mesh", reason="only an edited mesh has a pose; omit it")
 _MAP = need(input="map", reason="only a displacement map has one; use --map")
+_TURN = need(blends_only=False, reason="with --blends-only there are no columns; omit one")
 
 #: The largest number of subdivisions: each makes four triangles of one.
 MOST_SUBDIVISIONS = 4
@@ -78,6 +79,29 @@ class EditOptions:
         maximum=1,
         shown_default="0 for heights, 0.5 for vectors",
         needs=(_MAP,),
+    )
+    turn_tolerance: float = option(
+        0.01,
+        help="Largest deviation of the edit from its shape at rest in local frames of the surface, in every frame of"
+        " the animation, in percent of its height. Where the blends of the skin exceed it, correction columns turn the"
+        " edit.",
+        flags=("--turn-tolerance",),
+        metavar="PERCENT",
+        above=0.0,
+        scale=100.0,
+        needs=(_TURN,),
+    )
+    turn_columns: int = option(
+        64,
+        help="The largest number of correction columns (morph targets) that turn an edit.",
+        flags=("--turn-columns",),
+        minimum=1,
+        needs=(_TURN,),
+    )
+    blends_only: bool = option(
+        False,
+        help="Turn the edit by the blends of the skin alone, as in new poses: no correction columns.",
+        flags=("--blends-only",),
     )
     subdivide: int = option(
         0,

@@ -40,6 +40,15 @@ def bounded_inverse(linear: Float64, scale: float = 1.0) -> Float64:
 
 
 def pull_back(linear: Float64, moves: Float64, scale: float = 1.0) -> Float64:
-    """(n,3) displacements of the rest pose that blends with linear parts (n,3,3) turn into these moves (n,3)."""
-    found: Float64 = np.einsum("nij,nj->ni", bounded_inverse(linear, scale), moves)
-    return found
+    """(n,3) displacements of the rest pose that blends with linear parts (n,3,3) turn into these moves (n,3).
+
+    The iteration itself, d <- d + (A'A + l)^-1 A' (m - A d), which needs no singular values.
+    """
+    blends = linear / scale
+    transposed = blends.swapaxes(1, 2)
+    step = np.linalg.inv(transposed @ blends + DAMPING * np.eye(3)) @ transposed
+    wanted = moves[:, :, None] / scale
+    found = step @ wanted
+    for _ in range(TIMES - 1):
+        found += step @ (wanted - blends @ found)
+    return np.asarray(found[:, :, 0])
