@@ -62,7 +62,7 @@ def with_column_normals(plain: SkinnedModel, displacement: FloatArray, columns: 
     wanted = np.stack([_rest_normals(still, surface, part, f, share) for f in frames]) - rest
     wanted[:, ~part.inner] = 0.0
     q = columns.coefficients[frames].astype(np.float64)
-    found = np.linalg.lstsq(q, wanted.reshape(len(frames), -1), rcond=1e-6)[0].reshape(q.shape[1], -1, 3)
+    found = (np.linalg.pinv(q, rcond=1e-6) @ wanted.reshape(len(frames), -1)).reshape(q.shape[1], -1, 3)
     back = normal_rotations(still.mesh, still.rest.astype(np.float64) + moved).swapaxes(1, 2)
     normals = np.zeros((columns.n_columns, mesh.n_normals, 3), np.float32)
     normals[:, part.normals] = np.einsum("nij,rnj->rni", back, found)
