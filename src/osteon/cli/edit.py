@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from osteon.core.mesh import Mesh
     from osteon.core.model import SkinnedModel, StoredLevels
     from osteon.core.progress import Progress
+    from osteon.io.gltf.patch.character import Character
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,13 @@ def edit(
             found = with_notes(found, notes)
         with outputs.writing():
             with clock.stage("write"):
-                write_edited(found, stored, files.outputs, save)
+                lost = write_edited(found, stored, files.outputs, save, _character_of(model_file, load))
                 if files.mesh is not None:
                     write_rest_mesh(found.model, files.mesh)
-            facts = describe_edit(found) | {"outputs": list(files.outputs), "seconds": clock.seconds()}
+            facts = describe_edit(replace(found, notes=(*found.notes, *lost))) | {
+                "outputs": list(files.outputs),
+                "seconds": clock.seconds(),
+            }
             write_json(facts, json_file)
     print_json(facts, json_file)
     say_lost(model.asset, *files.outputs, quiet=quiet)
@@ -265,16 +269,40 @@ def _read_edited(path: Path) -> Mesh | Strokes:
     return load_sequence([str(path)]).mesh
 
 
-def write_edited(found: RestEdit, levels: StoredLevels | None, outputs: Sequence[str], save: SaveOptions) -> None:
-    """Every output, with the options that its format has, and with levels where the format has a place for them."""
-    from osteon.io import save_stored_levels
+def _character_of(path: Path, load: LoadOptions) -> Character | None:
+    """The document that the model was read from, if another program wrote it."""
+    from osteon.io.load.rig_files import open_edited_character
 
+    found = open_edited_character(path, load)
+    return None if found is None or found.metadata is not None else found
+
+
+def write_edited(
+    found: RestEdit,
+    levels: StoredLevels | None,
+    outputs: Sequence[str],
+    save: SaveOptions,
+    character: Character | None = None,
+) -> list[str]:
+    """Write every output, with the options that its format has; returns notes on what is not kept.
+
+    The document of another program is kept where the options allow. Levels are written where the format has a place.
+    """
+    from osteon.io import save_stored_levels
+    from osteon.io.load.rig_files import keeps_document, save_edited, why_document_is_lost
+
+    notes = []
     for path in outputs:
         used = drop_unused(save, written=Path(path).suffix.lower())
         if levels is not None and MODEL_FORMATS[Path(path).suffix.lower()].levels is not None:
             save_stored_levels(found.model, levels, path, options=used)
+        elif character is not None and used == SaveOptions() and keeps_document(character, found.model, path):
+            save_edited(found.model, character, path)
         else:
+            lost = why_document_is_lost(character, found.model, path, options_given=used != SaveOptions())
+            notes += [] if lost is None else [f"{path}: {lost}"]
             save_model(found.model, path, options=used)
+    return notes
 
 
 def write_rest_mesh(model: SkinnedModel, path: str) -> None:

@@ -18,6 +18,7 @@ from osteon.io.load.clips import choose_frame_numbers, select_names
 from osteon.io.load.sequences import resolve_inputs
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
+from osteon.io.save.overwriting import check_not_source
 
 if TYPE_CHECKING:
     from osteon.io.gltf.patch.character import Character
@@ -65,6 +66,49 @@ def open_character(path: PathLike, options: LoadOptions = DEFAULT_LOAD_OPTIONS) 
         raise FileFormatError(f"{path}: is a folder, expected the file of a skinned model")
     document = _opened(_CHARACTERS, path, None if options.fps == "file" else options.frame_rate)
     return None if document is None else read_character(document, LoadOptions(fps=options.fps))
+
+
+def open_edited_character(path: PathLike, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> Character | None:
+    """The character of a glTF file before the edits that `save_edited` wrote into it; None for other formats."""
+    from osteon.io.gltf.patch.character import read_character
+    from osteon.io.gltf.read.document import open_document
+    from osteon.io.gltf.read.kept_edits import read_kept_edits
+
+    if Path(path).suffix.lower() not in _WRITTEN:
+        return None
+    document = open_document(Path(path))
+    kept = read_kept_edits(document)
+    return read_character(document if kept is None else kept.document, options)
+
+
+def why_document_is_lost(
+    character: Character | None, model: SkinnedModel, path: PathLike, *, options_given: bool = False
+) -> str | None:
+    """Why an edited model is written anew, and what of the character's document is then lost; None if nothing is."""
+    from osteon.io.gltf.patch.edits import not_kept, why_written_anew
+
+    if character is None or character.metadata is not None or Path(path).suffix.lower() not in _WRITTEN:
+        return None
+    reason = "options of the file were given" if options_given else why_written_anew(character, model)
+    lost = ", ".join(not_kept(character.document))
+    return None if reason is None else f"written anew, because {reason}; not kept: {lost}"
+
+
+def keeps_document(character: Character | None, model: SkinnedModel, path: PathLike) -> bool:
+    """Whether an edited model is written into the document that it was read from."""
+    from osteon.io.gltf.patch.edits import why_written_anew
+
+    fits = character is not None and Path(path).suffix.lower() in _WRITTEN
+    return fits and character is not None and why_written_anew(character, model) is None
+
+
+def save_edited(model: SkinnedModel, character: Character, path: PathLike) -> None:
+    """Write an edited model into the document of its character, whole or not at all."""
+    from osteon.io.gltf.patch.edits import write_edited_document
+
+    check_not_source(model.asset, Path(path))
+    with atomic_file(path) as temporary:
+        write_edited_document(temporary, character, model)
 
 
 def _opened(openers: dict[str, LazyFunction], path: Path, fps: float | None) -> Document | None:

@@ -18,6 +18,7 @@ import json
 import mimetypes
 import re
 import struct
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +29,8 @@ from numpy.typing import NDArray
 
 from osteon.io.gltf import JsonObject
 from osteon.io.gltf.read.document import Document, read_address
-from osteon.io.gltf.write.buffer import BufferWriter, Use
+from osteon.io.gltf.read.kept_edits import drop_kept_edits
+from osteon.io.gltf.write.buffer import BufferWriter, Use, write_arrays
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -138,6 +140,7 @@ class PatchedDocument:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.root: JsonObject = deepcopy(document.root)
+        drop_kept_edits(self.root)  # they are those of an unchanged document
         self._added = BufferWriter()
         self._accessors = len(document.items("accessors"))
         self._views = len(document.items("bufferViews"))
@@ -156,6 +159,15 @@ class PatchedDocument:
     def add(self, values: NDArray[Any], use: Use, *, normalized: bool = False, bounds: bool = False) -> int:
         """The index of a new accessor."""
         return self._accessors + self._added.add(values, use, normalized=normalized, bounds=bounds)
+
+    def add_bytes(self, data: bytes) -> int:
+        """The index of a new buffer view."""
+        return self._views + self._added.add_bytes(data)
+
+    def add_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> JsonObject:
+        """The entries of arrays for Osteon alone, as of `write_arrays`."""
+        found = write_arrays(arrays, self._added)
+        return {name: entry | {"accessor": self._accessors + entry["accessor"]} for name, entry in found.items()}
 
     def add_times(self, seconds: NDArray[Any]) -> int:
         """The index of an accessor of key times; equal ones are shared."""
@@ -232,7 +244,7 @@ class PatchedDocument:
             data = read_address(self.document.source, uri, f"image {index}")
             kind = entry.get("mimeType") or mimetypes.guess_type(unquote(str(uri)))[0] or "image/png"
             if binary:
-                entry["bufferView"] = self._views + self._added.add_bytes(data)
+                entry["bufferView"] = self.add_bytes(data)
                 entry["mimeType"] = kind
                 del entry["uri"]
             else:

@@ -94,9 +94,16 @@ def replace_normals(file: PatchedDocument, instance: MeshInstance, normals: Floa
     primitives = primitives_of(file, instance)
     for primitive in primitives:
         unpack_draco(file, primitive, f"mesh of node {instance.node}")
-    number = file.add(normals, "vertices")
+    replace_attribute(file, primitives, "NORMAL", normals)
+
+
+def replace_attribute(
+    file: PatchedDocument, primitives: Sequence[JsonObject], name: str, values: Float32, bounds: bool = False
+) -> None:
+    """Replace an attribute of primitives that share their vertices, and are not compressed."""
+    number = file.add(values, "vertices", bounds=bounds)
     for primitive in primitives:
-        primitive["attributes"]["NORMAL"] = number
+        primitive["attributes"][name] = number
 
 
 def drop_normals(file: PatchedDocument, instance: MeshInstance) -> None:

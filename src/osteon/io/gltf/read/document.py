@@ -213,10 +213,33 @@ class Document:
 def open_document(path: Path) -> Document:
     """Read .gltf or .glb (distinguished by content) and refuse a file that cannot be sampled."""
     source = Source(path)
-    data = source.read()
+    return parse_document(source, source.read())
+
+
+def parse_document(source: Source, data: bytes) -> Document:
+    """The document in these bytes of a file."""
     chunk, binary = _chunks(data, source) if data[:4] == _MAGIC else (data, None)
     try:
         text = chunk.decode("utf-8-sig")
+    except ValueError as error:
+        raise source.format_error("is not glTF: its JSON cannot be parsed") from error
+    return document_of(source, text, binary, len(data))
+
+
+def document_of(source: Source, text: str, binary: bytes | None, stored: int) -> Document:
+    """The document of a JSON text and the binary part of a file of so many bytes."""
+    document = Document(source, parse_json(source, text), binary, stored, text)
+    _check_asset(document)
+    for key in ("buffers", "images"):
+        for index, entry in enumerate(document.items(key)):
+            if entry.get("uri") is not None:
+                check_address(source, entry["uri"], f"{key.removesuffix('s')} {index}")
+    return document
+
+
+def parse_json(source: Source, text: str) -> JsonObject:
+    """The object of a JSON text."""
+    try:
         root = json.loads(text, parse_constant=_no_constant, parse_float=_number, object_pairs_hook=_unique)
     except _DoubleKeyError as error:
         raise source.format_error(f"is not glTF: an object of its JSON has {error} twice") from error
@@ -224,13 +247,7 @@ def open_document(path: Path) -> Document:
         raise source.format_error("is not glTF: its JSON cannot be parsed") from error
     if not isinstance(root, dict):
         raise source.format_error("is not glTF: its JSON is not an object")
-    document = Document(source, root, binary, len(data), text)
-    _check_asset(document)
-    for key in ("buffers", "images"):
-        for index, entry in enumerate(document.items(key)):
-            if entry.get("uri") is not None:
-                check_address(source, entry["uri"], f"{key.removesuffix('s')} {index}")
-    return document
+    return root
 
 
 def _no_constant(name: str) -> None:

@@ -39,6 +39,7 @@ from osteon.io.gltf.read.bones import (
     rest_pose,
 )
 from osteon.io.gltf.read.document import Document, open_document
+from osteon.io.gltf.read.kept_edits import read_kept_edits, unpack_edits
 from osteon.io.gltf.read.metadata import Metadata, read_metadata
 from osteon.io.gltf.read.restored import bones_of_file, rest_of_file, restore_mesh, restore_model
 from osteon.io.gltf.read.scene import GltfScene, pose_instance, read_scene
@@ -63,8 +64,25 @@ def holds_gltf_model(path: Path) -> bool:
 def read_gltf_model(path: Path, options: LoadOptions = DEFAULT_LOAD_OPTIONS) -> SkinnedModel:
     """The default scene as one model, with a clip for each animation; one frame, 'still', if there is none."""
     document = open_document(path)
+    return _edited_model(document, options) or _read_model(document, options)
+
+
+def _read_model(document: Document, options: LoadOptions) -> SkinnedModel:
     scene = read_scene(document)
     return build_model(document, scene, plan_clips(document, scene, options))
+
+
+def _edited_model(document: Document, options: LoadOptions) -> SkinnedModel | None:
+    """The model of another program's document with the edits that Osteon wrote into it; None if there are none."""
+    kept = read_kept_edits(document)
+    if kept is None:
+        return None
+    model = _read_model(kept.document, options)
+    with document.source.naming():
+        try:
+            return unpack_edits(model, kept.arrays)
+        except KeyError as error:
+            raise document.error(f"its 'osteon_edits' lack {error}; remove that entry") from error
 
 
 def build_model(
