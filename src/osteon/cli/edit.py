@@ -349,7 +349,7 @@ def _turn_lines(edits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if columns:
             yield (
                 f"{name}: the blends alone turn it otherwise than {surface} turns, by {by}; "
-                f"{_count(columns)} leave {turn['max_percent']:.2g} %"
+                f"{_count(columns)} leave{'s' if columns == 1 else ''} {turn['max_percent']:.2g} %"
             )
         else:
             yield f"{name}: the blends turn it as {surface} turns, up to {by}; no correction columns are needed"

@@ -16,12 +16,13 @@ WRITERS = ("write", "pack", "_pack", "_write")
 
 
 def own_lines(modules: tuple[str, ...]) -> set[Line]:
-    """All lines of all functions of the named modules and packages of osteon.io."""
+    """All lines of all functions of the named modules and packages of osteon.io, or of osteon.apply."""
     found: set[Line] = set()
     for name in modules:
-        spec = find_spec(f"osteon.io.{name}")
+        module = f"osteon.{name}" if name.startswith("apply.") else f"osteon.io.{name}"
+        spec = find_spec(module)
         if spec is None or spec.origin is None:
-            raise ModuleNotFoundError(f"osteon.io.{name}, which a reader of fuzzing/readers.py names, does not exist")
+            raise ModuleNotFoundError(f"{module}, which a reader of fuzzing/readers.py names, does not exist")
         origin = Path(spec.origin)
         files = sorted(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
         for file in files:

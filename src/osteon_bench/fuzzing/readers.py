@@ -35,7 +35,7 @@ class FuzzReader:
     loaders: Callable[[], tuple[Loader, ...]]
     seeds: Callable[[], list[bytes]]
     mutations: tuple[Mutation, ...]
-    modules: tuple[str, ...]  # modules or packages of osteon.io
+    modules: tuple[str, ...]  # modules or packages of osteon.io, or of osteon.apply
     companions: Callable[[], Mapping[str, bytes]] = field(default=dict)  # files in the folder of each input
     package: str = ""  # a package that must be installed
 
@@ -121,6 +121,55 @@ def _pose_set_loaders() -> tuple[Loader, ...]:
     joints = np.array([[0.0, 2, 0], [0, 1, 0.1], [0, 0, 0]])
     leg = StickSkeleton(joints, np.array([[0, 1], [1, 2]], np.int32), ("hip", "knee", "foot"))
     return (load_pose_set, lambda path: load_limits(path, leg))
+
+
+def _stroke_loaders() -> tuple[Loader, ...]:
+    from osteon.apply.edit.strokes import read_strokes
+
+    return (read_strokes,)
+
+
+def _map_loaders() -> tuple[Loader, ...]:
+    """Read a displacement map, and displace a mesh by it in every way."""
+    from osteon.apply.edit.displacement_map import map_displacement, read_map
+    from osteon.core.errors import FileFormatError, GeometryError
+    from osteon.core.mesh import Asset, Mesh
+
+    rest = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    uvs = np.array([[[0, 0], [1.5, 0], [0, -2]]], np.float32)
+    mesh = Mesh(rest, np.array([[0, 1, 2]]), Asset(uvs=uvs))
+
+    def displace(path: Path) -> object:
+        values = read_map(path)
+        try:
+            return [map_displacement(mesh, values, 2.0, kind) for kind in ("height", "tangent", "object")]
+        except GeometryError as error:  # the command names the file
+            raise FileFormatError(f"{path}: {error}") from error
+
+    return (read_map, displace)
+
+
+def _maps(form: str) -> Callable[[], list[bytes]]:
+    """Pictures of all depths in a format."""
+
+    def made() -> list[bytes]:
+        from PIL import Image
+
+        gray = np.array([[0, 128, 7], [255, 64, 9]], np.uint8)
+        pictures = [Image.fromarray(gray), Image.fromarray(np.stack([gray] * 3, axis=2))]
+        pictures.append(Image.fromarray(gray.astype(np.uint16) * 257))
+        if form == "TIFF":
+            pictures.append(Image.fromarray(gray.astype(np.float32) / 255))
+        if form == "PNG":
+            pictures += [Image.fromarray(gray).convert("P"), Image.fromarray(np.stack([gray] * 4, axis=2), "RGBA")]
+        found = []
+        for picture in pictures if form != "JPEG" else pictures[:2]:
+            out = io.BytesIO()
+            picture.save(out, form)
+            found.append(out.getvalue())
+        return found
+
+    return made
 
 
 def _array_loaders() -> tuple[Loader, ...]:
@@ -309,6 +358,17 @@ _READERS = (
         *("poseset", ".json", _pose_set_loaders, _texts(text_seeds.POSE_SETS), (mutate_json,)),
         ("poses.pose_set", "poses.pose_list", *_JSON),
         lambda: {f"{name}.obj": text_seeds.OBJ[1] for name in ("rest", "bent")},
+    ),
+    FuzzReader(
+        *("strokes", ".json", _stroke_loaders, _texts(text_seeds.STROKES), (mutate_json,)),
+        ("apply.edit.strokes",),
+    ),
+    *(
+        FuzzReader(
+            *(f"map-{suffix[1:]}", suffix, _map_loaders, _maps(form), (mutate_bytes, mutate_numbers)),
+            ("apply.edit.displacement_map",),
+        )
+        for suffix, form in ((".png", "PNG"), (".tif", "TIFF"), (".jpg", "JPEG"))
     ),
     FuzzReader(
         *("alembic", ".abc", _alembic_loaders, alembic_seeds, (mutate_ogawa, mutate_ogawa, mutate_numbers)),

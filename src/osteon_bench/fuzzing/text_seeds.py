@@ -30,6 +30,11 @@ COMPARISONS = [
     }
     for words, source in ((("as",), None), (("ssd", "dqs"), _BESIDE | {"name": "source.npz"}))
 ]
+_STROKES = {"format": "osteon-edit", "version": 1, "vertices": 9}
+STROKES = [
+    _STROKES | {"name": "dent", "moved": [3, 5], "displacements": [[0, 0.1, 0], [1.5e-3, 0, -2]]},
+    _STROKES | {"name": "none", "moved": [], "displacements": []},
+]
 MTL = [
     b"# library\nnewmtl red\nKd 1 0 0\nd 0.5\nPm 0.1\nPr 0.4\nKe 0 0 1\nmap_Kd -s 1 1 1 -clamp on picture.png\n"
     b"newmtl blue\nKd 0 0 1\nTr 0.25\nmap_Kd picture.png\nillum 2\n"

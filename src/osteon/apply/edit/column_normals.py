@@ -42,7 +42,7 @@ from osteon.deform.normals import pose_normals, rest_normals
 from osteon.deform.pose import linear_parts, pose_vertices
 
 #: Frames that normals are fitted to, at least: all of a short animation.
-FRAMES, PER_COLUMN = 16, 3
+FRAMES, PER_COLUMN = 16, 2
 
 
 def with_column_normals(plain: SkinnedModel, displacement: FloatArray, columns: Corrections) -> Corrections:

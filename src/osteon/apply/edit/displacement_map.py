@@ -15,6 +15,9 @@ position get the mean over their corners, weighted by the angles of the triangle
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +29,20 @@ from osteon.core.mesh import Mesh
 from osteon.core.normals import vertex_normals
 from osteon.core.topology import weld_points
 from osteon.io.gltf.write.mesh import vertex_tangents
+from osteon.io.load.source import quote
 
 #: Largest width and height of a picture, in pixels.
 MOST_PIXELS = 16_384
+#: Pixels that a picture of any size in bytes may have, and further ones per byte: more than any codec reaches.
+FEW_PIXELS, PER_BYTE = 1 << 24, 1024
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Without Pillow's warnings: a file is read or refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def read_map(path: Path) -> Float32:
@@ -36,23 +50,33 @@ def read_map(path: Path) -> Float32:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as picture:
-            if max(picture.size) > MOST_PIXELS:
-                raise FileFormatError(
-                    f"{path}: has {picture.size[0]} x {picture.size[1]} pixels, expected {MOST_PIXELS} at most"
-                )
+        with _without_warnings(), Image.open(path) as picture:
+            _check_size(path, picture.size)
             single = len(picture.getbands()) == 1 and picture.mode != "P"
             plain = "L" if picture.mode in ("1", "LA", "La") else None if single else "RGB"
             values = np.asarray(picture if plain is None else picture.convert(plain))
     except UnidentifiedImageError as error:
         raise FileFormatError(f"{path}: is not a picture; expected a PNG, TIFF or JPEG") from error
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise FileFormatError(f"{path}: there is no such file") from error
-        raise FileFormatError(f"{path}: cannot be read as a picture ({error}); save it again") from error
+    except FileNotFoundError as error:
+        raise FileFormatError(f"{path}: there is no such file") from error
+    except FileFormatError:
+        raise
+    except MemoryError as error:
+        raise FileFormatError(f"{path}: is too large to be decoded, or damaged; save it again, smaller") from error
+    except Exception as error:  # decoders have no error in common
+        raise FileFormatError(f"{path}: cannot be read as a picture ({quote(str(error))}); save it again") from error
     if not values.size:
         raise FileFormatError(f"{path}: holds no pixels")
     return _unit(values, path)
+
+
+def _check_size(path: Path, size: tuple[int, int]) -> None:
+    """Refuse a picture that is too large, or too large for its file."""
+    width, height = size
+    if max(size) > MOST_PIXELS:
+        raise FileFormatError(f"{path}: has {width} x {height} pixels, expected {MOST_PIXELS} at most")
+    if width * height > FEW_PIXELS + PER_BYTE * path.stat().st_size:
+        raise FileFormatError(f"{path}: promises {width} x {height} pixels, too many for its size; it is damaged")
 
 
 def _unit(values: np.ndarray, path: Path) -> Float32:

@@ -46,6 +46,7 @@ from osteon.core.frames import FrameSource
 from osteon.core.mesh import Mesh, scale_of_bones
 from osteon.core.model import SkinnedModel, StoredLevels, coarse_model
 from osteon.core.options import takes_options
+from osteon.core.parallel import single_threaded_blas
 from osteon.core.progress import Progress
 from osteon.deform.edit_columns import columns_of_edits, with_edit_columns, without_edits
 from osteon.deform.edits import Edits, edits_of
@@ -83,6 +84,18 @@ def edit_rest(
     that the model approximates: the edit then turns with them, and not with the frames of the model.
     """
     options = EditOptions() if options is None else options
+    with single_threaded_blas():  # products are small
+        return _edited(model, edited, options, tuple(coarse), source, progress)
+
+
+def _edited(
+    model: SkinnedModel,
+    edited: Mesh | Strokes | ArrayLike | None,
+    options: EditOptions,
+    coarse: tuple[Character, ...],
+    source: FrameSource | None,
+    progress: Progress | None,
+) -> RestEdit:
     before = model = subdivide_model(model, options.subdivide, options.scheme)
     if source is not None:
         check_source(model, source)

@@ -68,7 +68,7 @@ def strokes_from_json(stored: Any) -> Strokes:
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise GeometryError(f'expected strokes of the page, JSON with "format": "{FORMAT}"')
     if stored.get("version") != VERSION:
-        raise GeometryError(f"version: expected {VERSION}, got {stored.get('version')!r}; use a newer Osteon")
+        raise GeometryError(f"version: expected {VERSION}, got {str(stored.get('version'))[:20]!r}; use a newer Osteon")
     name, count = stored.get("name"), stored.get("vertices")
     if not isinstance(name, str) or type(count) is not int or not 0 <= count < 2**31:
         raise GeometryError("name, vertices: expected a name and the number of vertices of the model")

@@ -55,7 +55,7 @@ BLOCK = 32
 ENOUGH = 0.99
 #: Products of fewer numbers are computed in double precision. Squared singular values below this part of the first are
 #: rounding errors.
-SMALL, NOTHING = 4_000_000, 1e-9
+SMALL, NOTHING = 4_000_000, 1e-12
 #: Columns that are tried before all.
 FIRST = 16
 #: Columns that a frame shortens to less than this part of the longest have no coefficient there.

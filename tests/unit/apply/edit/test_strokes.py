@@ -25,7 +25,7 @@ def test_strokes_and_back(tmp_path) -> None:
     ("change", "what"),
     [
         ({"format": "pose"}, "expected strokes of the page"),
-        ({"version": 2}, "version: expected 1, got 2"),
+        ({"version": 2}, "version: expected 1, got '2'"),
         ({"name": 3}, "name, vertices"),
         ({"vertices": True}, "name, vertices"),
         ({"vertices": -1}, "name, vertices"),

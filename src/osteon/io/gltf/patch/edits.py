@@ -70,7 +70,7 @@ def why_written_anew(character: Character, model: SkinnedModel) -> str | None:
 
 
 def not_kept(document: Document) -> list[str]:
-    """What a document has that a model does not hold."""
+    """The parts of a document that a model does not hold."""
     root = document.root
     lights = root.get("extensions", {}).get("KHR_lights_punctual", {}).get("lights", [])
     counts = {
