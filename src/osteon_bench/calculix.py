@@ -1,6 +1,6 @@
 """CalculiX as the reference of the finite elements: the same tetrahedra, fixed nodes and loads, solved by `ccx`.
 
-Based on: G. Dhondt, CalculiX CrunchiX user's manual, 2.20; elements C3D4, static step with NLGEOM.
+Based on: G. Dhondt, CalculiX CrunchiX user's manual, 2.20; elements C3D4 and C3D10, static step with NLGEOM.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LoadedSolid:
     """A solid under external forces."""
 
     points: Float64  # (n,3)
-    tets: Int32  # (e,4)
+    tets: Int32  # (e,4|10)
     held: Bool  # (n,) fixed nodes
     loads: Float64  # (n,3)
     material: Material
@@ -71,13 +71,15 @@ def solve_with_calculix(solid: LoadedSolid) -> Float64:
 def _deck(solid: LoadedSolid) -> str:
     """Its input file."""
     nodes = "\n".join(f"{i},{x:.12g},{y:.12g},{z:.12g}" for i, (x, y, z) in enumerate(solid.points.tolist(), 1))
-    elements = "\n".join(f"{i},{a},{b},{c},{d}" for i, (a, b, c, d) in enumerate((solid.tets + 1).tolist(), 1))
+    elements = "\n".join(
+        f"{i},{','.join(str(node) for node in nodes)}" for i, nodes in enumerate((solid.tets + 1).tolist(), 1)
+    )
     held = "\n".join(f"{i},1,3" for i in np.flatnonzero(solid.held) + 1)
     pulled = np.argwhere(solid.loads)
     loads = "\n".join(f"{i + 1},{k + 1},{solid.loads[i, k]:.12g}" for i, k in pulled.tolist())
     return f"""*NODE, NSET=ALL
 {nodes}
-*ELEMENT, TYPE=C3D4, ELSET=FLESH
+*ELEMENT, TYPE=C3D{solid.tets.shape[1]}, ELSET=FLESH
 {elements}
 *MATERIAL, NAME=FLESH
 *ELASTIC

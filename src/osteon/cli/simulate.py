@@ -17,14 +17,17 @@ from osteon.cli.option_flags import options_of, refuse_unused
 from osteon.cli.outputs import WRITTEN, file_output, folder_output, plan_outputs
 from osteon.core.errors import BoundNotReached, OptionError
 from osteon.core.options import check_options, option
+from osteon.core.progress import duration_text
 from osteon.elastic.options import FleshOptions, SweepOptions
+from osteon.io.load.source import numbered
 
 if TYPE_CHECKING:
     from osteon.core.kinematics import JointLimit
     from osteon.core.sticks import StickSkeleton
-    from osteon.elastic.body import ElasticBody
+    from osteon.elastic.body import ElasticBody, PosedBody
+    from osteon.elastic.solid_files import FleshSource
     from osteon.elastic.sweep import PlannedPose
-    from osteon.pipeline.simulate import Simulation
+    from osteon.pipeline.simulate import Simulation, SimulationCost
 
 
 #: Poses that a note names at most.
@@ -72,9 +75,9 @@ def simulate(
 ) -> None:
     """Simulate flesh on a skeleton: how its surface bulges and creases in many poses.
 
-    SOLID is a MEDIT .mesh of tetrahedra, or any closed surface, which is filled with a lattice. SKELETON is .tgf,
-    .skel, .json or a glTF with a skin. Each POSE is a file as `osteon pose` takes it; --sweep makes poses of every
-    joint. The folder is what EigenSkin learns from (docs/simulate.md). Stopped, the same command continues.
+    SOLID is a MEDIT .mesh of tetrahedra, or any surface, which is filled with a lattice; holes are closed. SKELETON
+    is .tgf, .skel, .json or a glTF with a skin. Each POSE is a file as `osteon pose` takes it; --sweep makes poses of
+    every joint. The folder is what EigenSkin learns from (docs/simulate.md). Stopped, the same command continues.
 
     \b
     osteon simulate hand.mesh hand.tgf fist.json -o fist/
@@ -98,7 +101,7 @@ def simulate(
         sticks = load_skeleton(skeleton)
         limits, guessed = _limits(sticks, sweep)
         planned = _plan(sticks, poses, sweep, limits)
-        body, word = _body(solid, sticks, flesh)
+        body, word, holes = _body(solid, sticks, flesh)
         from osteon.pipeline.simulate import SimulationPlan, simulate_poses
 
         facts = {"solid": solid.name, "skeleton": skeleton.name, **_about(body, word)}
@@ -111,9 +114,10 @@ def simulate(
                 jobs=files.jobs,
                 check_changed=outputs.guard.check_changed,
                 progress=progress,
+                watch=None if quiet else PoseLines(len(planned)),
             )
     report = facts | _report(done, time.perf_counter() - started)
-    report["notes"] = _notes(done, guessed, files.output)
+    report["notes"] = [*holes, *_notes(done, guessed, files.output)]
     with outputs.writing():
         write_json(report, json_file)
     print_json(report, json_file)
@@ -125,7 +129,7 @@ def simulate(
 
 def _limits(skeleton: StickSkeleton, sweep: SweepOptions) -> tuple[tuple[JointLimit, ...], bool]:
     """The limits of the joints, and whether they are a guess."""
-    from osteon.elastic.sweep import guess_limits
+    from osteon.elastic.joint_limits import guess_limits
     from osteon.io.poses.pose_list import load_limits
 
     if not sweep.sweep:
@@ -150,12 +154,47 @@ def _plan(
     return join_plans(given, plan_sweep(skeleton, limits, sweep) if sweep.sweep else [])
 
 
-def _body(path: Path, skeleton: StickSkeleton, flesh: FleshOptions) -> tuple[ElasticBody, str]:
+def _body(path: Path, skeleton: StickSkeleton, flesh: FleshOptions) -> tuple[ElasticBody, str, list[str]]:
+    """The flesh, the word for its elements, and notes about its surface."""
     from osteon.elastic.solid_files import load_flesh, make_body
 
     source = load_flesh(path, flesh)
     refuse_unused(solid=source.word)
-    return make_body(source, skeleton, flesh), source.word
+    word = f"quadratic {source.word}" if flesh.elements == "quadratic" else source.word
+    return make_body(source, skeleton, flesh), word, _hole_notes(source)
+
+
+def _hole_notes(source: FleshSource) -> list[str]:
+    closed = source.closed
+    if closed is None or not closed.holes:
+        return []
+    size = 100 * closed.span / source.surface.diagonal
+    return [
+        f"the surface is open along {closed.open_edges:,} edges; {len(closed.holes)} "
+        f"{'holes were' if len(closed.holes) > 1 else 'hole was'} closed to find its inside, "
+        f"the widest {size:.1f} % of the diagonal"
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class PoseLines:
+    """The expected time before the first pose, then one line per pose, on standard error."""
+
+    n_poses: int  # of the plan
+
+    def expect(self, cost: SimulationCost) -> None:
+        there = self.n_poses - cost.poses
+        click.echo(
+            f"about {_duration(cost.seconds_per_pose)} per pose, {numbered(cost.poses, 'pose')}"
+            + (f" ({there} more are there)" if there else "")
+            + f", {cost.processes} at a time: about {_duration(cost.seconds)}",
+            err=True,
+        )
+
+    def finish(self, name: str, posed: PosedBody, count: int) -> None:
+        wrong = f", {posed.inverted} elements inverted" if posed.inverted else ""
+        still = "" if posed.in_balance else ", not in balance"
+        click.echo(f"  {name}: {_duration(posed.seconds)}, {posed.newton_steps} steps{wrong}{still}", err=True)
 
 
 def _about(body: ElasticBody, word: str) -> dict[str, Any]:
@@ -187,6 +226,11 @@ def _reporting_interruption(folder: Path, n_poses: int) -> Iterator[None]:
             WRITTEN.paths.append(folder)
         click.echo(f"{done} of {n_poses} poses are done; the same command continues from there", err=True)
         raise
+
+
+def _duration(seconds: float) -> str:
+    """With a tenth where it is short."""
+    return f"{seconds:.1f} s" if seconds < 9.5 else duration_text(seconds)
 
 
 def _report(done: Simulation, seconds: float) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from osteon.core.arrays import Bool, Float64, Int32, Int64
 from osteon.core.errors import GeometryError
 from osteon.core.sticks import StickSkeleton, project_on_segments
+from osteon.elastic.holes import ClosedSurface
 from osteon.elastic.inside import inside_points
 from osteon.elastic.newton import node_graph
 from osteon.elastic.solid import Solid, solid_pieces
@@ -59,10 +60,13 @@ class BoneRoom:
         return float(self.radii[:, PLACES // 2].min())
 
 
-def bone_room(vertices: Float64, faces: Int32, skeleton: StickSkeleton) -> BoneRoom:
-    """Distances to a closed surface; refuses bones that are outside."""
+def bone_room(
+    vertices: Float64, faces: Int32, skeleton: StickSkeleton, closed: ClosedSurface | None = None
+) -> BoneRoom:
+    """Distances to a surface; refuses bones that are outside. `closed` is the surface with its holes closed."""
     flat = _places(skeleton).reshape(-1, 3)
-    inside = inside_points(flat, vertices, faces).reshape(-1, PLACES)
+    shape = (vertices, faces) if closed is None else (closed.vertices, closed.faces)
+    inside = inside_points(flat, *shape).reshape(-1, PLACES)
     share = inside.mean(axis=1)
     if (share < INSIDE).any():
         out = np.flatnonzero(share < INSIDE)
@@ -177,7 +181,7 @@ class _Finder:
 
     @staticmethod
     def of(solid: Solid) -> _Finder:
-        corners = solid.points[solid.tets]
+        corners = solid.points[solid.tets[:, :4]]
         inverse = np.asarray(np.linalg.inv((corners[:, 1:] - corners[:, :1]).swapaxes(1, 2)), np.float64)
         return _Finder(
             solid, corners.min(axis=1), corners.max(axis=1), inverse, node_graph(solid.tets, len(solid.points))

@@ -4,7 +4,7 @@ Bones move rigidly and hold the nodes around them; all others move to the shape 
 load steps: fractions of its joint rotations. Each starts at the result of the previous one, moved by blended bones.
 
 Based on: P. Kry, D. James, D. Pai, EigenSkin, 2002, section 3.
-Differs from the paper: linear tetrahedra in place of quadratic ones, another material, and no CalculiX.
+Differs from the paper: linear tetrahedra unless quadratic ones are chosen, another material, and no CalculiX.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class ElasticBody:
             load_steps *= 2
             reached = self._walk(joint_rotations, shift, load_steps, options or NewtonOptions())
         places = reached[-1].places
-        dilations = self.system.elements.dilations(places)
+        elements = self.system.elements
+        dilations = elements.dilations(places).reshape(elements.n_elements, -1).min(axis=1)
         return PosedBody(
             places,
             self.solid.carry(places),
@@ -160,8 +161,10 @@ def bone_transforms(
 def harmonic_weights(elements: TetElements, held: Int32, n_bones: int) -> Float64:
     """(n,b) weights, together 1 at each node; held (n,) is the bone of each node, -1 where it is free."""
     n = len(held)
+    each = elements.tets.shape[1]
     pairs = elements.volumes[:, None, None] * (elements.gradients @ elements.gradients.swapaxes(1, 2))
-    rows, columns = np.repeat(elements.tets, 4, axis=1).ravel(), np.tile(elements.tets, (1, 4)).ravel()
+    pairs = pairs.reshape(elements.n_elements, -1, each, each).sum(axis=1)
+    rows, columns = np.repeat(elements.tets, each, axis=1).ravel(), np.tile(elements.tets, (1, each)).ravel()
     laplacian = csr_array((pairs.ravel(), (rows, columns)), shape=(n, n))
     free, fixed = np.flatnonzero(held < 0), np.flatnonzero(held >= 0)
     weights = np.zeros((n, n_bones))

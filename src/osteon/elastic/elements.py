@@ -1,6 +1,9 @@
 """Energy, forces and stiffness of tetrahedra of flesh.
 
-    E(x) = sum_e V_e psi(I, J),   F = sum_a x_a b_a',  I = |F|^2,  J = det F      b_a: gradient of the shape of corner a
+    E(x) = sum_p V_p psi(I, J),   F = sum_a x_a b_a',  I = |F|^2,  J = det F      b_a: gradient of the shape of node a
+
+The sum is over integration points: one for an element with four nodes, where F is constant, and four for one with ten
+(`quadratic.py`).
 
 With F = U diag(s) V' (U, V rotations), the second derivative of psi is diagonal but for one block of three:
     twist and flip in the plane (i,j):   m + c s_k  and  m - c s_k
@@ -30,6 +33,7 @@ from scipy.sparse import csr_array
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.errors import OptionError
 from osteon.core.kernels import kernel
+from osteon.elastic.quadratic import point_gradients
 
 #: The axis across each plane (i,j), and the two of the plane.
 PLANES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
@@ -39,33 +43,37 @@ PLANES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 class TetElements:
     """Tetrahedra with the precomputed quantities of their rest state."""
 
-    tets: Int32  # (e,4) nodes, the right way round
-    gradients: Float64  # (e,4,3) of the shape functions
-    volumes: Float64  # (e,) of what is filled with flesh
-    gather: csr_array  # (n,4e) sums the contributions of the corners of elements at their nodes
+    tets: Int32  # (e,a) nodes, four or ten
+    gradients: Float64  # (p,a,3) of the shape functions at integration points, those of an element in a row
+    volumes: Float64  # (p,) of what is filled with flesh
+    gather: csr_array  # (n,ae) sums the contributions of elements at their nodes
+
+    @property
+    def n_elements(self) -> int:
+        return len(self.tets)
 
     @staticmethod
     def of(points: Float64, tets: Int32, fill: Float64 | None = None) -> TetElements:
         """Elements of nodes (n,3) at rest; `fill` (e,) is the part of each that is flesh."""
-        edges = points[tets[:, 1:]] - points[tets[:, :1]]  # (e,3,3) rows
-        inverse = np.linalg.inv(edges).swapaxes(1, 2)  # rows are the gradients of corners 1, 2, 3
-        gradients = np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)
-        volumes = np.linalg.det(edges) / 6
+        gradients, volumes = (point_gradients if tets.shape[1] == 10 else corner_gradients)(points, tets)
+        if fill is not None:
+            volumes = volumes * np.repeat(fill, len(volumes) // len(tets))
         corners = np.arange(tets.size)
         gather = csr_array((np.ones(tets.size), (tets.ravel(), corners)), shape=(len(points), tets.size))
-        return TetElements(tets, gradients, volumes if fill is None else volumes * fill, gather)
+        return TetElements(tets, gradients, volumes, gather)
 
     def deformations(self, places: Float64) -> Float64:
-        """(e,3,3) F of each element, for nodes at places (n,3)."""
-        out: Float64 = places[self.tets].swapaxes(1, 2) @ self.gradients
+        """(p,3,3) F at each integration point, for nodes at places (n,3)."""
+        moved = np.repeat(places[self.tets].swapaxes(1, 2), len(self.volumes) // len(self.tets), axis=0)
+        out: Float64 = moved @ self.gradients
         return out
 
     def dilations(self, places: Float64) -> Float64:
-        """(e,) J: volume over volume at rest; negative where an element is inverted."""
+        """(p,) J: volume over volume at rest; negative where an element is inverted."""
         return np.asarray(np.linalg.det(self.deformations(places)))
 
     def energies(self, places: Float64, material: Material) -> Float64:
-        """(e,) of each element, above that of rest."""
+        """(p,) of the flesh around each integration point, above that of rest."""
         F = self.deformations(places)
         stretch = np.einsum("eij,eij->e", F, F) - 3
         return np.asarray(self.volumes * material.density(stretch, np.linalg.det(F)))
@@ -77,14 +85,15 @@ class TetElements:
         J = np.einsum("ej,ej->e", F[:, 0], cofactors[:, 0])
         m, c = material.pull(np.einsum("eij,eij->e", F, F)), material.press(J)
         stress = (self.volumes * m)[:, None, None] * F + (self.volumes * c)[:, None, None] * cofactors
-        corners = self.gradients @ stress.swapaxes(1, 2)  # (e,4,3)
+        pulls = self.gradients @ stress.swapaxes(1, 2)  # (p,a,3)
+        corners = pulls.reshape(len(self.tets), -1, *pulls.shape[1:]).sum(axis=1)
         out: Float64 = self.gather @ corners.reshape(-1, 3)
         return out
 
     def add_stiffness(
         self, places: Float64, material: Material, blocks: Int64, data: Float64, *, clamped: bool = True
     ) -> None:
-        """Add the second derivative to `data`; blocks (e,4,4,2): where block (a,b) begins, and from column to column.
+        """Add the second derivative to `data`; blocks (e,a,a,2): where block (a,b) begins, and from column to column.
 
         A block that begins below zero is omitted.
         """
@@ -94,6 +103,13 @@ class TetElements:
         sizes = self.volumes[:, None, None]
         planes = np.ascontiguousarray(np.stack([straight, crossed], axis=2) * sizes)  # (e,3,2)
         _scatter(u, rotated, np.ascontiguousarray(scaling * sizes), planes, blocks, data, np.empty((2, 3, 3)))
+
+
+def corner_gradients(points: Float64, tets: Int32) -> tuple[Float64, Float64]:
+    """(e,4,3) gradients of the shape functions of tetrahedra with four nodes, and (e,) volumes."""
+    edges = points[tets[:, 1:]] - points[tets[:, :1]]  # (e,3,3) rows
+    inverse = np.linalg.inv(edges).swapaxes(1, 2)  # rows are the gradients of corners 1, 2, 3
+    return np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1), np.linalg.det(edges) / 6
 
 
 def _signed_svd(F: Float64) -> tuple[Float64, Float64, Float64]:
@@ -137,11 +153,13 @@ def _clamp(matrices: Float64) -> None:
 def _scatter(
     u: Float64, rotated: Float64, scaling: Float64, planes: Float64, blocks: Int64, data: Float64, work: Float64
 ) -> None:
-    """data += U K U' for each pair of corners; K holds what a move in the axes U does to the forces there."""
+    """data += U K U' for each pair of nodes; K holds what a move in the axes U does to the forces there."""
+    n_nodes, each = rotated.shape[1], u.shape[0] // max(blocks.shape[0], 1)
     for e in range(u.shape[0]):
-        for a in range(4):
-            for b in range(4):
-                begin, stride = blocks[e, a, b, 0], blocks[e, a, b, 1]
+        element = e // each
+        for a in range(n_nodes):
+            for b in range(n_nodes):
+                begin, stride = blocks[element, a, b, 0], blocks[element, a, b, 1]
                 if begin < 0:
                     continue
                 for i in range(3):

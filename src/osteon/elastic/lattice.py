@@ -1,4 +1,4 @@
-"""A solid around any closed surface: the tetrahedra of a regular lattice that hold some of its inside.
+"""A solid around any surface: the tetrahedra of a regular lattice that hold some of its inside.
 
 Nodes are the corners and the centres of cubes. A tetrahedron joins the centres of two cubes that share a face with an
 edge of that face, so twelve belong to each cube (three faces, four edges each). All have one shape, close to a regular
@@ -22,7 +22,8 @@ from osteon.core.arrays import Float64, Int64
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import Mesh
 from osteon.core.normals import vertex_normals
-from osteon.core.topology import shells, triangle_areas, triangle_neighbors, weld_points
+from osteon.core.topology import shells, triangle_areas, weld_points
+from osteon.elastic.holes import ClosedSurface, close_holes
 from osteon.elastic.inside import Axes, GridCuts
 from osteon.elastic.lattice_copies import NodeBoxes, SampledBody, element_copies
 from osteon.elastic.solid import Solid, in_order
@@ -35,6 +36,8 @@ OFFSETS = (0.137, 0.319, 0.461)
 LEAST_FILL = 0.1
 #: Cubes in the box around a mesh; more would not fit into memory.
 MOST_CUBES = 300_000
+#: The least volume of a surface, over its area to the power of 1.5; a cube has 0.068.
+THINNEST = 1e-7
 #: Nodes of a lattice per cube of volume, and per square of surface.
 NODES_INSIDE, NODES_AT_RIM = 2.0, 1.7
 #: The other two axes of each axis.
@@ -120,16 +123,16 @@ def _number(at: Int64, shape: Int64) -> Int64:
     return np.asarray((at[:, 0] * shape[1] + at[:, 1]) * shape[2] + at[:, 2])
 
 
-def lattice_around(surface: Mesh, cube: float) -> Solid:
-    """A solid of cubes with this edge around a closed surface, which it carries."""
-    check_closed(surface)
+def lattice_around(surface: Mesh, cube: float, closed: ClosedSurface | None = None) -> Solid:
+    """A solid of cubes with this edge around a surface, which it carries; pass `closed` if it is known."""
+    whole = closed or filled_surface(surface)
     vertices = surface.rest.astype(np.float64)
     grid = Grid.around(vertices, cube)
     axes = grid.sample_axes()
-    cuts = GridCuts.of(vertices, surface.faces, axes)
+    cuts = GridCuts.of(whole.vertices, whole.faces, axes)
     _, same = weld_points(surface.rest)
     _, shell = shells(same[surface.faces], len(vertices))
-    body = SampledBody(axes, cuts, vertices, _outward(surface), shell[same])
+    body = SampledBody(axes, cuts, vertices, _outward(surface, whole), shell[same])
     copies = element_copies(body, grid)
     points = grid.places(copies.lattice_nodes)
     tets = in_order(points, copies.tets)
@@ -138,23 +141,20 @@ def lattice_around(surface: Mesh, cube: float) -> Solid:
     return Solid(points, tets, fill, surface, corners, _barycentric(points[corners], vertices))
 
 
-def check_closed(surface: Mesh) -> None:
-    """Refuse a surface with a border; vertices at one place count as one."""
-    _, same = weld_points(surface.rest)
-    faces = same[surface.faces]
-    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
-    if not len(faces):
-        raise GeometryError(f"'{surface.name}': has no triangle with an area; a lattice needs a closed surface")
-    open_edges = int((triangle_neighbors(faces) < 0).sum())
-    if open_edges:
-        raise GeometryError(
-            f"'{surface.name}': is open along {open_edges:,} edges, so it has no inside for a lattice; close its holes"
-        )
+def filled_surface(surface: Mesh) -> ClosedSurface:
+    """The surface with its holes closed; refuses one that holds no volume then, such as a sheet."""
+    closed = close_holes(surface)
+    if not closed.n_own:
+        raise GeometryError(f"'{surface.name}': has no triangle with an area; a lattice needs a surface")
+    area = float(triangle_areas(surface.rest, surface.faces).sum())
+    if abs(_volume(closed)) <= THINNEST * area**1.5:
+        raise GeometryError(f"'{surface.name}': has no inside for a lattice; give it a thickness, or close it")
+    return closed
 
 
-def cube_for_nodes(surface: Mesh, n_nodes: int) -> float:
+def cube_for_nodes(surface: Mesh, n_nodes: int, closed: ClosedSurface) -> float:
     """The edge of cubes with which a lattice has about this many nodes."""
-    volume = abs(_volume(surface))
+    volume = abs(_volume(closed))
     area = float(triangle_areas(surface.rest, surface.faces).sum())
     low, high = 0.0, float(np.ptp(surface.rest, axis=0).max())
     for _ in range(60):
@@ -164,18 +164,18 @@ def cube_for_nodes(surface: Mesh, n_nodes: int) -> float:
     return high
 
 
-def _volume(surface: Mesh) -> float:
-    a, b, c = (surface.rest[surface.faces[:, k]].astype(np.float64) for k in range(3))
+def _volume(closed: ClosedSurface) -> float:
+    a, b, c = (closed.vertices[closed.faces[:, k]] for k in range(3))
     return float(np.einsum("ti,ti->", a, np.cross(b, c)) / 6)
 
 
-def _outward(surface: Mesh) -> Float64:
+def _outward(surface: Mesh, closed: ClosedSurface) -> Float64:
     """(v,3) unit normals; vertices at one place have one."""
     _, same = weld_points(surface.rest)
     points = np.zeros((same.max() + 1, 3))
     points[same] = surface.rest
     normals = vertex_normals(points, same[surface.faces])[same].astype(np.float64)
-    return normals if _volume(surface) >= 0 else -normals
+    return normals if _volume(closed) >= 0 else -normals
 
 
 def _samples_each() -> Int64:

@@ -166,7 +166,7 @@ class StiffnessSystem:
     free: Int32  # (m,) nodes in the order of elimination
     start: Int32  # (3m+1,) columns of the matrix
     rows: Int32  # (z,)
-    blocks: Int64  # (e,4,4,2) where each pair of corners adds to, and from column to column; below zero: nowhere
+    blocks: Int64  # (e,a,a,2) where each pair of nodes adds to, and from column to column; below zero: nowhere
 
     @staticmethod
     def of(elements: TetElements, held: Bool) -> StiffnessSystem:
@@ -209,7 +209,8 @@ def factor_symmetric(matrix: csc_array, order: str = "MMD_AT_PLUS_A") -> Any:
 
 def node_graph(tets: Int32, n_nodes: int) -> csr_array:
     """(n,n) ones where two nodes share an element, and on the diagonal."""
-    i, j = np.repeat(tets, 4, axis=1).ravel(), np.tile(tets, (1, 4)).ravel()
+    each = tets.shape[1]
+    i, j = np.repeat(tets, each, axis=1).ravel(), np.tile(tets, (1, each)).ravel()
     graph = csr_array((np.ones(len(i)), (i, j)), shape=(n_nodes, n_nodes))
     graph.sum_duplicates()
     graph.data[:] = 1
@@ -236,10 +237,11 @@ def _rows(ordered: csc_array, count: Int64) -> Int32:
 
 
 def _blocks(tets: Int32, free: Int32, ordered: csc_array, n_nodes: int) -> Int64:
-    """(e,4,4,2) for corners a (row) and b (column)."""
+    """(e,a,a,2) for nodes a (row) and b (column)."""
     number = np.full(n_nodes, -1, np.int64)
     number[free] = np.arange(len(free))
-    row, column = (np.broadcast_to(c, (len(tets), 4, 4)) for c in (number[tets][:, :, None], number[tets][:, None, :]))
+    shape = (len(tets), tets.shape[1], tets.shape[1])
+    row, column = (np.broadcast_to(c, shape) for c in (number[tets][:, :, None], number[tets][:, None, :]))
     m = len(free)
     keys = np.repeat(np.arange(m), np.diff(ordered.indptr)).astype(np.int64) * m + ordered.indices
     used = (row >= 0) & (column >= 0)

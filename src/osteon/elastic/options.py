@@ -12,7 +12,7 @@ from typing import Literal
 
 from osteon.core.options import GIVEN, check_options, need, option
 
-ElementsWord = Literal["auto", "tetrahedra", "lattice"]
+ElementsWord = Literal["auto", "tetrahedra", "lattice", "quadratic"]
 KindWord = Literal["auto", "train", "validate"]
 
 _SWEEP = need(sweep=GIVEN)
@@ -36,7 +36,7 @@ class SweepOptions:
         help="Joint limits: a .json, or the poses.json of an earlier run.",
         flags=("--limits",),
         metavar="FILE.json",
-        shown_default="guessed from how limbs are bent at rest",
+        shown_default="guessed from names and from how limbs are bent at rest",
         needs=(_SWEEP,),
     )
     joints: tuple[str, ...] | None = option(
@@ -97,7 +97,8 @@ class FleshOptions:
     )
     elements: ElementsWord = option(
         "auto",
-        help="The file's own tetrahedra, or a lattice around its closed surface; auto: tetrahedra if there are any.",
+        help="The file's own tetrahedra, or a lattice around its surface; auto: tetrahedra if there are any; "
+        "quadratic: as auto, with ten nodes per tetrahedron in place of four.",
         flags=("--elements",),
     )
     cells: int = option(

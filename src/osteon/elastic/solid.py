@@ -24,11 +24,11 @@ class Solid:
     """Tetrahedra at rest, and a surface in or on them."""
 
     points: Float64  # (n,3) nodes
-    tets: Int32  # (e,4) positive volume: seen from the last corner the others are clockwise
+    tets: Int32  # (e,4|10) corners, of positive volume: seen from the last the others are clockwise; middles of edges
     fill: Float64  # (e,) part of each that is flesh, above 0 … 1
     surface: Mesh
-    corners: Int32  # (v,4) nodes that carry each vertex of the surface
-    weights: Float64  # (v,4) weights of these nodes, which sum to 1
+    corners: Int32  # (v,4|10) nodes that carry each vertex of the surface
+    weights: Float64  # (v,4|10) weights of these nodes, which sum to 1
 
     def __post_init__(self) -> None:
         def put(key: str, value: object) -> None:
@@ -36,10 +36,12 @@ class Solid:
 
         put("points", checked("nodes", self.points, (None, 3), np.float64))
         n = len(self.points)
-        put("tets", checked_indices("tetrahedra", self.tets, (None, 4), n))
+        put("tets", checked_indices("tetrahedra", self.tets, (None, None), n))
         put("fill", checked("fill", self.fill, (len(self.tets),), np.float64))
-        put("corners", checked_indices("corners", self.corners, (self.surface.n_vertices, 4), n))
-        put("weights", checked("weights", self.weights, (self.surface.n_vertices, 4), np.float64))
+        put("corners", checked_indices("corners", self.corners, (self.surface.n_vertices, None), n))
+        put("weights", checked("weights", self.weights, self.corners.shape, np.float64))
+        if self.tets.shape[1] not in (4, 10):
+            raise GeometryError(f"tetrahedra: expected 4 or 10 nodes each, got {self.tets.shape[1]}")
         if not len(self.tets):
             raise GeometryError("solid: holds no tetrahedra; export the volume, not only its surface")
         if not ((self.fill > 0) & (self.fill <= 1)).all():
@@ -81,7 +83,7 @@ def in_order(points: Float64, tets: IntArray) -> Int32:
 
 def signed_volumes(points: Float64, tets: IntArray) -> Float64:
     """(e,) negative where the corners are in the other order."""
-    return np.asarray(np.linalg.det(points[tets[:, 1:]] - points[tets[:, :1]]) / 6)
+    return np.asarray(np.linalg.det(points[tets[:, 1:4]] - points[tets[:, :1]]) / 6)
 
 
 def _check_volumes(points: Float64, tets: IntArray) -> None:
@@ -102,7 +104,7 @@ def _as_others(bad: Bool) -> str:
 
 def solid_pieces(solid: Solid) -> Int32:
     """(n,) which connected piece each node is in."""
-    i, j = solid.tets[:, [0, 1, 2]].ravel(), solid.tets[:, [1, 2, 3]].ravel()
+    i, j = solid.tets[:, :-1].ravel(), solid.tets[:, 1:].ravel()
     n = len(solid.points)
     _, label = connected_components(csr_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False)
     return np.asarray(label, np.int32)

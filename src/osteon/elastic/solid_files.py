@@ -14,8 +14,10 @@ from osteon.core.sticks import StickSkeleton
 from osteon.elastic.attachment import BoneRoom, bone_room, holds_all_bones
 from osteon.elastic.body import ElasticBody
 from osteon.elastic.elements import Material
-from osteon.elastic.lattice import check_closed, cube_for_nodes, lattice_around
+from osteon.elastic.holes import ClosedSurface
+from osteon.elastic.lattice import cube_for_nodes, filled_surface, lattice_around
 from osteon.elastic.options import FleshOptions
+from osteon.elastic.quadratic import quadratic_solid
 from osteon.elastic.solid import Solid, solid_of_tetrahedra
 from osteon.io import holds_model, load_model, load_sequence
 from osteon.io.load.source import PathLike, Source
@@ -24,6 +26,8 @@ from osteon.io.meshes.mesh import read_mesh
 
 #: A lattice has about as many nodes, unless its cubes would be smaller than this, over the radius of the thinnest bone.
 NODES, FIRST_CUBE = 6000, 1.2
+#: Nodes of elements with ten nodes, per corner.
+NODES_PER_CORNER = 7
 #: Factor by which cubes shrink until all bones are held, and the number of attempts.
 SHRINK, TRIES = 0.85, 8
 
@@ -35,6 +39,7 @@ class FleshSource:
     path: Path
     surface: Mesh
     solid: LoadedSolid | None  # None: the surface is filled with a lattice
+    closed: ClosedSurface | None = None  # the surface that is filled, without holes
 
     @property
     def word(self) -> str:
@@ -53,8 +58,7 @@ def load_flesh(path: Path, options: FleshOptions) -> FleshSource:
             return FleshSource(path, solid_of_tetrahedra(solid.points, solid.tets, solid.faces).surface, solid)
     surface = _rest_mesh(path)
     with Source(path).naming():
-        check_closed(surface)
-    return FleshSource(path, surface, None)
+        return FleshSource(path, surface, None, filled_surface(surface))
 
 
 def make_body(source: FleshSource, skeleton: StickSkeleton, options: FleshOptions) -> ElasticBody:
@@ -62,21 +66,30 @@ def make_body(source: FleshSource, skeleton: StickSkeleton, options: FleshOption
     material = Material(options.stiffness, options.poisson)
     surface = source.surface
     with Source(source.path).naming():
-        room = bone_room(surface.rest.astype(np.float64), surface.faces, skeleton)
+        room = bone_room(surface.rest.astype(np.float64), surface.faces, skeleton, source.closed)
         if source.solid is not None:
             loaded = source.solid
             solid = solid_of_tetrahedra(loaded.points, loaded.tets, loaded.faces, surface.name)
-            return ElasticBody.of(solid, skeleton, material, room)
-        return ElasticBody.of(_lattice(surface, skeleton, room, options.cells), skeleton, material, room)
+            return ElasticBody.of(_ordered(solid, options), skeleton, material, room)
+        return ElasticBody.of(_lattice(source, skeleton, room, options), skeleton, material, room)
 
 
-def _lattice(surface: Mesh, skeleton: StickSkeleton, room: BoneRoom, cells: int) -> Solid:
-    """With this many cells along the longest side, or, for 0, with some thousand nodes, more if bones need it."""
-    if cells:
-        return lattice_around(surface, float(np.ptp(surface.rest, axis=0).max()) / cells)
-    cube = max(FIRST_CUBE * room.thinnest, cube_for_nodes(surface, NODES))
+def _ordered(solid: Solid, options: FleshOptions) -> Solid:
+    """With nodes in the middles of edges, if these are chosen."""
+    return quadratic_solid(solid) if options.elements == "quadratic" else solid
+
+
+def _lattice(source: FleshSource, skeleton: StickSkeleton, room: BoneRoom, options: FleshOptions) -> Solid:
+    """With `cells` along the longest side, or, for 0, with some thousand nodes, more if bones need it."""
+    surface, closed = source.surface, source.closed
+    assert closed is not None  # as for every surface that is filled
+    if options.cells:
+        cube = float(np.ptp(surface.rest, axis=0).max()) / options.cells
+        return _ordered(lattice_around(surface, cube, closed), options)
+    several = NODES_PER_CORNER if options.elements == "quadratic" else 1
+    cube = max(FIRST_CUBE * several ** (1 / 3) * room.thinnest, cube_for_nodes(surface, NODES // several, closed))
     for _ in range(TRIES):
-        solid = lattice_around(surface, cube)
+        solid = _ordered(lattice_around(surface, cube, closed), options)
         if holds_all_bones(solid, skeleton, room):
             break
         cube *= SHRINK

@@ -8,16 +8,18 @@ depends on: solid, skeleton, material, joint rotations.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from osteon.core.errors import FileFormatError, OsteonError
 from osteon.core.kinematics import JointLimit, hinge_axes
 from osteon.core.mesh import Mesh
+from osteon.core.parallel import available_threads, single_threaded_blas
 from osteon.core.progress import Progress, report_progress
 from osteon.elastic.body import IN_BALANCE, ElasticBody, PosedBody
 from osteon.elastic.pose_workers import PoseTask, pose_many
@@ -96,11 +98,12 @@ def simulate_poses(
     jobs: int = 0,
     check_changed: Callable[[Sequence[Path]], None] = refuse_changed,
     progress: Progress | None = None,
+    watch: PoseWatch | None = None,
 ) -> Simulation:
     """Compute the poses that are missing, write each when it is done, and remove those of earlier plans.
 
     `check_changed` raises an error if files that were edited by hand, or are not part of the simulation, must not be
-    replaced.
+    replaced. `watch` is told the cost before the first pose, and each pose when it is done.
     """
     book = _Book.of(body, plan, folder)
     check_changed(book.changed())
@@ -108,11 +111,48 @@ def simulate_poses(
     numbers = [p for p in range(len(plan.poses)) if p not in book.listed]
     tasks = [PoseTask(p, plan.poses[p].joint_rotations, plan.poses[p].shift, plan.load_steps) for p in numbers]
     report_progress(progress, "poses", 0.0)
+    if watch is not None and tasks:
+        watch.expect(SimulationCost(len(tasks), min(available_threads(jobs), len(tasks)), seconds_per_pose(body)))
     for count, done in enumerate(pose_many(body, tasks, jobs), 1):
         book.write_pose(done.number, done.posed)
+        if watch is not None:
+            watch.finish(plan.poses[done.number].name, done.posed, count)
         report_progress(progress, "poses", count / len(tasks))
     book.finish()
     return Simulation(folder, tuple(book.listed[p] for p in sorted(book.listed)), len(tasks))
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationCost:
+    """An estimate, made before the first pose."""
+
+    poses: int  # that are computed
+    processes: int
+    seconds_per_pose: float
+
+    @property
+    def seconds(self) -> float:
+        return self.seconds_per_pose * -(-self.poses // self.processes)
+
+
+class PoseWatch(Protocol):
+    """Is told what happens during a simulation."""
+
+    def expect(self, cost: SimulationCost) -> None: ...
+
+    def finish(self, name: str, posed: PosedBody, count: int) -> None: ...
+
+
+#: Newton steps of a pose, on average over the sweeps of both hands (`osteon bench elastic`).
+STEPS_PER_POSE = 12
+
+
+def seconds_per_pose(body: ElasticBody) -> float:
+    """An estimate: one step of Newton's method is measured, a pose takes about a dozen."""
+    started = time.perf_counter()
+    with single_threaded_blas():
+        body.system.factor(body.system.stiffness(body.solid.points, body.material))
+    return STEPS_PER_POSE * (time.perf_counter() - started)
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ def _run(run_here):
     surface, triangles = points[used].astype(np.float32), again.reshape(-1, 3)
     save_sequence(MeshSequence(surface[None], triangles, surface), folder / "bar.obj")
     save_sequence(MeshSequence(surface[None], triangles[4:], surface), folder / "open.obj")
+    save_sequence(MeshSequence(surface[None], triangles[:2], surface), folder / "sheet.obj")
     sticks = bar_skeleton()
     save_skeleton(sticks, folder / "bar.tgf")
     save_skeleton(StickSkeleton(sticks.joints + np.array([0, 3, 0]), sticks.bones, sticks.names), folder / "beside.tgf")
@@ -59,6 +60,18 @@ def test_poses_in_files(run):
     assert "were there" not in changed.stdout
 
 
+def test_holes_are_closed_with_a_note_and_each_pose_is_a_line(run):
+    done = run("simulate", "open.obj", "bar.tgf", "bend.json", "-o", "poses", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "note: the surface is open along 8 edges; 2 holes were closed" in done.stdout
+    assert " per pose, 1 pose, 1 at a time: about " in done.stderr
+    assert "  bend: " in done.stderr
+    assert load_pose_set(run.folder / "poses").frames.shape[1] == 74
+    quiet = run("simulate", "open.obj", "bar.tgf", "bend.json", "-o", "poses", *SMALL, "-q", "--elements", "quadratic")
+    assert quiet.returncode == 0, quiet.stderr
+    assert quiet.stderr == ""
+
+
 def test_a_sweep_with_limits_and_a_guess(run):
     sweep = ("--sweep", "--each", "2", "--validate", "1")
     done = run("simulate", "bar.obj", "bar.tgf", "-o", "poses", "--limits", "limits.json", *sweep, *SMALL)
@@ -82,7 +95,7 @@ def test_a_sweep_with_limits_and_a_guess(run):
         (("bar.obj", "bar.tgf"), "no pose is named"),
         (("bar.obj", "bar.tgf", "still.json"), "pose 'still': moves no joint"),
         (("bar.obj", "bar.tgf", "other.json"), "there is no joint 'elbow'"),
-        (("open.obj", "bar.tgf", "bend.json"), "open.obj: 'open': is open along"),
+        (("sheet.obj", "bar.tgf", "bend.json"), "sheet.obj: 'sheet': has no inside"),
         (("bar.obj", "beside.tgf", "bend.json"), "bone 'joint0-joint1' is outside the flesh"),
         (("bar.obj", "bar.tgf", "bend.json", "--elements", "tetrahedra"), "bar.obj: holds no tetrahedra"),
         (("bar.obj", "bar.tgf", "bend.json", "--validate", "3"), "--validate: needs --sweep"),

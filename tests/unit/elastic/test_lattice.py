@@ -148,7 +148,7 @@ def test_seams_count_as_closed():
 @pytest.mark.parametrize(
     ("mesh", "cube", "said"),
     [
-        (Mesh(box().rest, box().faces[:-1], name="bowl"), 0.3, ("'bowl'", "open along 3 edges", "close its holes")),
+        (Mesh(box().rest, box().faces[:1], name="scrap"), 0.3, ("'scrap'", "has no inside", "give it a thickness")),
         (Mesh(np.zeros((3, 3)), [[0, 1, 2]], name="dot"), 0.3, ("'dot'", "no triangle with an area")),
         (box(), 1e-3, ("too many", "use fewer --cells")),
     ],

@@ -11,8 +11,9 @@ from osteon.core.errors import OptionError
 from osteon.core.kinematics import JointLimit
 from osteon.core.sticks import StickSkeleton
 from osteon.core.transforms import rotation_from_axis_angle
+from osteon.elastic.joint_limits import guess_limits
 from osteon.elastic.options import FleshOptions, SweepOptions
-from osteon.elastic.sweep import guess_limits, join_plans, plan_given, plan_sweep
+from osteon.elastic.sweep import join_plans, plan_given, plan_sweep
 from osteon.io.poses import load_poses
 from osteon.synth.hand import hand_limits, hand_skeleton
 from osteon_bench.subjects import bar_skeleton
