@@ -8,6 +8,7 @@ columns
 - Shading: separate eigennormals compared with normals that share the coefficients of displacements, and with none.
 - Posing with five eigendisplacements per joint compared with the skin alone; a basis stored in bytes.
 - Files of the character in players: three.js, Babylon.js, USD, and Khronos' validator.
+- Characters whose poses are frames of a clip (`eigenskin_characters.py`).
 """
 
 from __future__ import annotations
@@ -17,33 +18,25 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from tempfile import mkdtemp
 
 import numpy as np
 
 from osteon.core.animation import Animation, BoneTrack
 from osteon.core.arrays import Float64
 from osteon.core.character import Character
-from osteon.core.kernel_cache import user_caches
-from osteon.core.mesh import Mesh
 from osteon.core.model import SkinnedModel
 from osteon.deform.eigenskin import EigenSkin
 from osteon.deform.pose import pose_frames
-from osteon.elastic.body import ElasticBody
-from osteon.elastic.lattice import lattice_around
-from osteon.elastic.options import SweepOptions
-from osteon.elastic.sweep import plan_sweep
 from osteon.fit.eigenskin.fit_eigenskin import KnownPoses
 from osteon.fit.eigenskin.options import EigenSkinOptions
 from osteon.fit.eigenskin.rest_displacements import normal_differences
 from osteon.io.formats.options import SaveOptions
-from osteon.io.poses.pose_set import PoseSet, load_pose_set
+from osteon.io.poses.pose_set import PoseSet
 from osteon.pipeline.eigenskin import LearnedSkin, PoseErrors, learn_eigenskin, measure_poses, poses_of_rig, rig_of_mesh
 from osteon.pipeline.eigenskin_report import ladder_of
-from osteon.pipeline.simulate import SimulationPlan, simulate_poses
-from osteon.synth.hand import hand_limits, make_hand
+from osteon_bench.eigenskin_characters import character_rows
+from osteon_bench.eigenskin_hands import built_in_hand, measured_hand
 from osteon_bench.eigenskin_page import shader_rows
-from osteon_bench.elastic_hand import HandCase, load_hand
 from osteon_bench.files import player_rows
 from osteon_bench.players.cases import Case
 from osteon_bench.rows import Row, at_least, at_most, figure
@@ -70,7 +63,7 @@ def bench_eigenskin(run: BenchRun) -> list[Row]:
         poses = simulated(run)
         if poses is not None:
             rows += _rows_of(run, name, poses)
-    return rows
+    return rows + character_rows(run)
 
 
 def _rows_of(run: BenchRun, name: str, poses: PoseSet) -> list[Row]:
@@ -261,41 +254,3 @@ def _solved(a: Float64, missing: Float64) -> Float64:
 
 def _p95(errors: PoseErrors) -> float:
     return float(errors.shading[:, 1].mean())
-
-
-# Two hands in simulated poses for `osteon bench eigenskin`: the measured one and the built-in one.
-#
-# Poses are stored in the user's cache folder, and computed again only if something that they depend on has changed.
-
-#: All joints of the built-in hand, and the edge of the lattice around it.
-SWEEP, CUBE = SweepOptions(sweep=True, each=6, validate=10), 0.07
-
-
-def measured_hand(run: BenchRun) -> PoseSet | None:
-    """Eight joints of `hand.mesh`, six poses each, pairs of neighbours, ten random poses; None if it is missing."""
-    case = load_hand(run)
-    return None if case is None else _simulated(run, case)
-
-
-def built_in_hand(run: BenchRun) -> PoseSet:
-    """All joints of the built-in hand."""
-    vertices, faces, skeleton = make_hand()
-    body = ElasticBody.of(lattice_around(Mesh(vertices.astype(np.float32), faces, name="hand"), CUBE), skeleton)
-    limits = hand_limits()
-    return _simulated(run, HandCase("built-in-hand", body, limits, plan_sweep(skeleton, limits, SWEEP)))
-
-
-def _simulated(run: BenchRun, case: HandCase) -> PoseSet:
-    folder = _folder(case.name)
-    run.report(f"{case.name}: {len(case.poses)} poses in {folder}")
-    plan = SimulationPlan(case.poses, case.limits, suffix=".ply")
-    simulate_poses(case.body, plan, folder, jobs=run.threads)
-    return load_pose_set(folder)
-
-
-def _folder(name: str) -> Path:
-    """The user's cache folder, or a temporary folder if the user has no home."""
-    try:
-        return user_caches() / "osteon" / "poses" / name
-    except (RuntimeError, KeyError):
-        return Path(mkdtemp(prefix="osteon-poses-"))

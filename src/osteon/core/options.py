@@ -34,8 +34,8 @@ _OPTION = "osteon option"
 GIVEN = object()
 #: Names that conditions may use besides options of the same class: facts that the caller passes.
 CIRCUMSTANCES = frozenset(
-    {"bound", "clips", "corrected", "given", "input", "kept", "listed", "method", "model", "motion", "moving"}
-    | {"rest_pose", "rig", "shaded", "skeleton", "solid", "sticks", "stock", "written"}
+    {"bound", "clip_poses", "clips", "corrected", "given", "input", "kept", "listed", "method", "model", "motion"}
+    | {"moving", "rest_pose", "rig", "shaded", "skeleton", "solid", "sticks", "stock", "written"}
 )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from osteon.core.animation import Animation, BoneTrack, Clip, bone_type_of
 from osteon.core.arrays import Float64, FloatArray, Int32, Int64
@@ -35,6 +36,10 @@ from osteon.fit.eigenskin.stick_rig import rig_of_sticks
 from osteon.fit.kernel_modules import EIGENSKIN_KERNELS
 from osteon.io.poses.pose_set import PoseSet
 from osteon.io.skeletons.rig import printable_names
+from osteon.pipeline.known_poses.mesh_matching import placed_pose_set, vertices_at_rest
+from osteon.pipeline.known_poses.pose_checks import PoseDoubt, check_poses, frame_shift
+from osteon.pipeline.known_poses.rig_poses import RigPoses, without_clip
+from osteon.pipeline.known_poses.target_poses import without_targets
 
 # Conversion of meshes in poses of a stick skeleton to poses of a rig: joints match by name, vertices by position.
 #
@@ -44,8 +49,8 @@ from osteon.io.skeletons.rig import printable_names
 # A rig may repeat a vertex at a seam of its texture; each copy corresponds to the vertex of the poses at the same
 # place.
 
-#: Parts of the diagonal by which vertices, and joints, of rig and poses may be apart at rest.
-SAME_VERTEX, SAME_JOINT = 1e-4, 1e-2
+#: Part of the diagonal by which joints of rig and poses may be apart at rest.
+SAME_JOINT = 1e-2
 
 
 def poses_of_rig(character: Character, poses: PoseSet, chosen: Sequence[int] | Int32) -> KnownPoses:
@@ -88,18 +93,12 @@ def _joints(skeleton: Skeleton, poses: PoseSet, mesh: Mesh) -> dict[int, int]:
 
 def _vertices(rig: Mesh, poses: Mesh) -> Int64:
     """(v,) the vertex of the poses for each vertex of the rig."""
-    ours, theirs = rig.rest.astype(np.float64), poses.rest.astype(np.float64)
-    same = np.arange(len(ours))
-    if len(ours) != len(theirs) or np.linalg.norm(ours - theirs, axis=1).max(initial=0.0) > SAME_VERTEX * rig.diagonal:
-        from scipy.spatial import cKDTree
-
-        same = np.asarray(cKDTree(theirs).query(ours)[1])
-    away = np.linalg.norm(ours - theirs[same], axis=1)
-    if away.max(initial=0.0) > SAME_VERTEX * rig.diagonal:
-        v = int(away.argmax())
+    same = vertices_at_rest(rig, poses)
+    if same is None:
+        apart = cKDTree(poses.rest).query(rig.rest)[0]
         raise GeometryError(
-            f"poses: of {len(theirs)} vertices none rests where vertex {v} of the {len(ours)} of '{rig.name}' does; "
-            "rig and poses must be one mesh at rest"
+            f"poses: of {poses.n_vertices} vertices none rests where vertex {int(apart.argmax())} of the "
+            f"{rig.n_vertices} of '{rig.name}' does; rig and poses must be one mesh at rest, in any units and axes"
         )
     return same
 
@@ -119,6 +118,9 @@ class LearnedSkin:
     seconds: dict[str, float]
     options: EigenSkinOptions
     notes: tuple[str, ...]
+    doubts: tuple[PoseDoubt, ...]  # poses that do not fit their meshes
+    poses: tuple[KnownPoses, KnownPoses | None]  # to learn from, and to validate with
+    plain: Character  # before, without displacements that follow joints
 
     def __repr__(self) -> str:
         return (
@@ -141,7 +143,7 @@ def rig_of_mesh(mesh: Mesh, sticks: StickSkeleton, options: EigenSkinOptions) ->
 @takes_options(EigenSkinOptions)
 def learn_eigenskin(
     rig: SkinnedModel,
-    poses: PoseSet,
+    poses: PoseSet | RigPoses,
     *,
     options: EigenSkinOptions | None = None,
     progress: Progress | None = None,
@@ -150,16 +152,20 @@ def learn_eigenskin(
     options = options or EigenSkinOptions()
     compile_kernels(EIGENSKIN_KERNELS, progress)
     watch = Stopwatch()
+    if isinstance(poses, RigPoses):
+        rig = without_targets(rig, poses.used_targets)
     character = replace(
         rig.character, displacements=tuple(d for d in rig.character.displacements if d.kind != EigenSkin.kind)
     )
-    learned, judged = poses.of_kind("train", "pair"), poses.of_kind("validate")
-    if not len(learned):
-        raise GeometryError(f"'{poses.mesh.name}': all poses are for validation; none is left for training")
     with single_threaded_blas():
         with watch.stage("poses"):
-            training = poses_of_rig(character, poses, learned)
-            validation = poses_of_rig(character, poses, judged) if len(judged) else None
+            found = poses if isinstance(poses, RigPoses) else rig_poses_of(character, poses)
+            training, validation = found.of_kind("train", "pair"), found.of_kind("validate")
+            if training is None:
+                raise GeometryError(f"'{rig.name}': all poses are for validation; none is left for training")
+        with watch.stage("check"):
+            late = frame_shift(character, found, threads=options.threads) if len(found.clip) else 0
+            doubts = () if late else check_poses(character, found, threads=options.threads, progress=progress)
         plain = character
         if options.refit_weights:
             with watch.stage("weights"):
@@ -178,9 +184,32 @@ def learn_eigenskin(
                 else measure_poses(skins, validation, fit.displacement, threads=options.threads)
             )
     animation = _animation_of(rig, character, training, validation)
-    notes = _notes(rig, fit, options)
+    notes = (*found.notes, *_doubts(doubts, late), *_notes(rig, fit, options))
     seconds = watch.seconds | {"total": sum(watch.seconds.values())}
-    return LearnedSkin(SkinnedModel(character, animation), fit, seen, unseen, seconds, options, notes)
+    model, known = SkinnedModel(character, animation), (training, validation)
+    return LearnedSkin(model, fit, seen, unseen, seconds, options, notes, doubts, known, plain)
+
+
+def rig_poses_of(character: Character, poses: PoseSet) -> RigPoses:
+    """All poses of a set as poses of the character's bones, in its units and axes."""
+    placed, notes = placed_pose_set(character.mesh, poses)
+    return without_clip(poses_of_rig(character, placed, range(poses.n_poses)), poses.kinds, notes)
+
+
+#: Doubtful poses that get a note each.
+NOTED = 8
+
+
+def _doubts(doubts: tuple[PoseDoubt, ...], late: int) -> list[str]:
+    """Notes about poses that do not fit their meshes; they are learned as they were given."""
+    if late:
+        when = "later" if late > 0 else "earlier"
+        return [
+            f"the meshes fit the clip {abs(late)} frame{'s' if abs(late) > 1 else ''} {when}: other frame? "
+            f"(--offset {late:+d} to what was given)"
+        ]
+    more = len(doubts) - NOTED
+    return [*(doubt.note for doubt in doubts[:NOTED]), *([f"and {more} poses more (--json lists all)"] * (more > 0))]
 
 
 def _refitted(character: Character, poses: KnownPoses, options: EigenSkinOptions) -> Character:

@@ -59,6 +59,7 @@ def eigenskin_report(learned: LearnedSkin) -> dict[str, Any]:
             "smallest_singular_value": fit.observed.flattest,
         },
         "ladder": ladder_of(learned),
+        "doubts": [doubt.to_json() for doubt in learned.doubts],
         "warnings": list(learned.notes),
         "seconds": learned.seconds,
         "peak_memory_mb": peak_memory_mb(),

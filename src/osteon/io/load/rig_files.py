@@ -151,6 +151,17 @@ def play_on_rig(
     return _played(character, files, options, clip_options)
 
 
+def play_motion(rig: PathLike, motion: PathLike) -> PlayedClips:
+    """The character `rig` with the clips of a file on the same skeleton, with or without a mesh; names are matched."""
+    rig, motion = Path(rig), Path(motion)
+    for path, what in ((rig, "the character"), (motion, "the motion")):
+        if path.suffix.lower() not in _CLIPS:
+            raise FileFormatError(f"{path}: {what} is read from {', '.join(RIG_SUFFIXES)}; export it as one of these")
+    character = open_character(rig)
+    assert character is not None  # by its suffix
+    return _played(character, [motion], DEFAULT_LOAD_OPTIONS, DEFAULT_CLIP_OPTIONS)
+
+
 def _played(
     character: Character, files: Sequence[Path], options: LoadOptions, clip_options: ClipOptions
 ) -> PlayedClips:

@@ -5,7 +5,10 @@
            {"file": "sit.obj", "kind": "validate", "rotate": {"hip": {"axis": [1, 0, 0], "degrees": -80}, "knee": 80}}]}
 
 A rotation is written as in pose files; that of a hinge, whose axis is given once, as its degrees alone. Files are
-beside the list.
+beside the list. Where the character is known, a pose may also be a frame of one of its clips, and `rest` and `skeleton`
+may be omitted:
+
+{"poses": [{"file": "sculpt.obj", "clip": "ROM", "frame": 12}, {"file": "wave.obj", "clip": "ROM", "time": 1.5}]}
 """
 
 from __future__ import annotations
@@ -41,7 +44,16 @@ LONGEST = 250
 #: Metadata of the simulation; stored unchanged.
 FACTS_KEY = "simulation"
 KEYS = (GENERATOR_KEY, "rest", "skeleton", "hinges", LIMITS_KEY, "frames", "poses", FACTS_KEY)
-POSE_KEYS = ("name", "file", "kind", "rotate", "translate", FACTS_KEY)
+POSE_KEYS = ("name", "file", "kind", "rotate", "translate", "clip", "frame", "time", FACTS_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class ClipMoment:
+    """A frame of a clip of the character."""
+
+    clip: str  # its name
+    frame: int = 0  # counted from 0
+    time: float | None = None  # seconds from its start, in place of the frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +66,14 @@ class ListedPose:
     joint_rotations: Mapping[int, Float64] = field(default_factory=dict)  # (3,3) by joint, of those that rotate
     shift: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the root
     facts: Mapping[str, Any] = field(default_factory=dict)  # how it was computed
+    moment: ClipMoment | None = None  # its pose, in place of joint rotations
 
 
 @dataclass(frozen=True, slots=True)
 class PoseList:
     """All of `poses.json`; the meshes are not read."""
 
-    rest: str  # file of the mesh at rest
+    rest: str  # file of the mesh at rest; "": that of the character
     skeleton: StickSkeleton
     poses: tuple[ListedPose, ...]
     hinges: Mapping[int, Float64] = field(default_factory=dict)  # (3,) unit axis by joint
@@ -69,14 +82,22 @@ class PoseList:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_pose_list(path: Path) -> PoseList:
-    """The list in a file."""
+def holds_pose_list(path: Path) -> bool:
+    """Whether a path names a list of poses, or a folder with one; else it is a sequence."""
+    return path.suffix.lower() == ".json" or (path.is_dir() and (path / LIST_NAME).is_file())
+
+
+def read_pose_list(path: Path, skeleton: StickSkeleton | None = None) -> PoseList:
+    """The list in a file; `skeleton`, that of the character, is used if none is named, and allows frames of clips."""
     json_value = read_json(Source(path))
     fields = json_value.fields(KEYS)
-    for key in ("rest", "skeleton", "poses"):
+    for key in ("poses",) if skeleton is not None else ("rest", "skeleton", "poses"):
         if key not in fields:
             raise json_value.error(f"has no {quote(key)}; a list of poses names its mesh, its skeleton and its poses")
-    skeleton = _skeleton(fields["skeleton"], path.parent)
+    with_character = skeleton is not None
+    if "skeleton" in fields:
+        skeleton = _skeleton(fields["skeleton"], path.parent)
+    assert skeleton is not None  # checked above
     plain = SkeletonNames(skeleton)
     hinges = _hinges(fields["hinges"], plain) if "hinges" in fields else {}
     names = SkeletonNames(skeleton, hinges)
@@ -84,9 +105,12 @@ def read_pose_list(path: Path) -> PoseList:
     begun = FACTS_KEY in fields and fields["poses"].value == []  # a simulation whose first pose is not done
     items = [] if begun else fields["poses"].items("pose")
     poses = [_pose(item, names, needs_file=not frames) for item in items]
+    for item, pose in zip(items, poses, strict=True):
+        if pose.moment is not None and not with_character:
+            raise item.error("names a clip, so its pose is known with the character only: osteon eigenskin hero.glb …")
     _check_names(poses, fields["poses"])
     return PoseList(
-        _file(fields["rest"]),
+        _file(fields["rest"]) if "rest" in fields else "",
         skeleton,
         tuple(poses),
         hinges,
@@ -154,7 +178,31 @@ def _pose(json_value: JsonValue, names: SkeletonNames, *, needs_file: bool) -> L
     rotations = read_joint_rotations(fields["rotate"], names) if "rotate" in fields else {}
     shift = fields["translate"].point() if "translate" in fields else (0.0, 0.0, 0.0)
     checked: PoseKind = next(known for known in get_args(PoseKind) if known == kind)
-    return ListedPose(name, file, checked, rotations, shift, _facts(fields))
+    return ListedPose(name, file, checked, rotations, shift, _facts(fields), read_moment(json_value, fields))
+
+
+def read_moment(json_value: JsonValue, fields: Mapping[str, JsonValue]) -> ClipMoment | None:
+    """The clip and frame that an entry names, if it does."""
+    where = [key for key in ("frame", "time") if key in fields]
+    if "clip" not in fields:
+        if where:
+            raise json_value.error(f"has a {quote(where[0])}, but no 'clip' that it is in")
+        return None
+    if len(where) != 1:
+        raise json_value.error("a 'clip' needs either a 'frame', counted from 0, or a 'time' in seconds")
+    both = [key for key in ("rotate", "translate", "joint", "rotation") if key in fields]
+    if both:
+        raise json_value.error(f"has both a 'clip' and {quote(both[0])}; omit one of them")
+    clip, entry = fields["clip"].text(), fields[where[0]]
+    if where == ["time"]:
+        seconds = entry.number()
+        if seconds < 0:
+            raise entry.error("a time must not be negative")
+        return ClipMoment(clip, time=seconds)
+    frame = entry.whole()
+    if frame < 0:
+        raise entry.error("frames are counted from 0")
+    return ClipMoment(clip, frame)
 
 
 def _facts(fields: Mapping[str, JsonValue]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
@@ -28,7 +28,15 @@ from osteon.core.transforms import nearest_rotation, quaternions_from_matrices
 from osteon.io.formats.format_types import FrameWriter
 from osteon.io.load.sequences import load_sequence, read_mesh_file, read_next_file
 from osteon.io.load.source import PathLike, Source, numbered
-from osteon.io.poses.pose_list import LIST_NAME, ListedPose, PoseKind, PoseList, pose_list_text, read_pose_list
+from osteon.io.poses.pose_list import (
+    LIST_NAME,
+    ClipMoment,
+    ListedPose,
+    PoseKind,
+    PoseList,
+    pose_list_text,
+    read_pose_list,
+)
 from osteon.io.save.atomic import atomic_folder, check_folder
 from osteon.io.save.sequences import frame_writer
 
@@ -130,10 +138,54 @@ class PoseSet:
 
 def load_pose_set(path: PathLike, *, progress: Progress | None = None) -> PoseSet:
     """The poses that a `poses.json`, or the folder that holds one, lists."""
-    file = Path(path)
-    file = file / LIST_NAME if file.is_dir() else file
+    file = pose_list_file(path)
     listed = read_pose_list(file)
     mesh, frames = _read_frames(listed, file, progress)
+    return _set_of(listed, mesh, frames, file)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFrames:
+    """Meshes of a list whose poses are frames of the character's clips."""
+
+    mesh: Mesh  # of the rest pose, or, without one in the list, the connectivity of the poses on the first of them
+    has_rest: bool
+    frames: Float32  # (p,v,3)
+    moments: tuple[ClipMoment, ...]  # (p,)
+    kinds: tuple[PoseKind, ...]
+    names: tuple[str, ...]
+
+
+def load_listed_poses(
+    path: PathLike, skeleton: StickSkeleton, *, progress: Progress | None = None
+) -> tuple[PoseSet | None, ListedFrames | None]:
+    """Poses of a list for a character with this skeleton: those with joint rotations, and frames of its clips."""
+    file = pose_list_file(path)
+    listed = read_pose_list(file, skeleton)
+    mesh, frames = _read_frames(listed, file, progress)
+    typed = [p for p, pose in enumerate(listed.poses) if pose.moment is None]
+    timed = [p for p, pose in enumerate(listed.poses) if pose.moment is not None]
+    known = None
+    if typed:
+        if not listed.rest:
+            raise Source(file).geometry_error("has poses with joint rotations, but no 'rest'; name the mesh at rest")
+        chosen = replace(listed, poses=tuple(listed.poses[p] for p in typed))
+        known = _set_of(chosen, mesh, frames[typed], file)
+    if not timed:
+        return known, None
+    poses = [listed.poses[p] for p in timed]
+    moments = tuple(pose.moment for pose in poses if pose.moment is not None)
+    kinds, names = tuple(pose.kind for pose in poses), tuple(pose.name for pose in poses)
+    return known, ListedFrames(mesh, bool(listed.rest), frames[timed], moments, kinds, names)
+
+
+def pose_list_file(path: PathLike) -> Path:
+    """The list: the file itself, or that of a folder."""
+    file = Path(path)
+    return file / LIST_NAME if file.is_dir() else file
+
+
+def _set_of(listed: PoseList, mesh: Mesh, frames: Float32, file: Path) -> PoseSet:
     n_joints = listed.skeleton.n_joints
     rotations = np.tile(np.eye(3), (len(frames), n_joints, 1, 1))
     for p, pose in enumerate(listed.poses):
@@ -156,7 +208,10 @@ def load_pose_set(path: PathLike, *, progress: Progress | None = None) -> PoseSe
 
 
 def _read_frames(listed: PoseList, file: Path, progress: Progress | None) -> tuple[Mesh, Float32]:
-    first = read_mesh_file(file.parent / listed.rest)
+    alone = listed.poses[0].file if listed.poses else ""
+    if not listed.rest and not alone:
+        raise Source(file).geometry_error("has no 'rest'; name the mesh at rest beside the 'frames' of all poses")
+    first = read_mesh_file(file.parent / (listed.rest or alone))
     if not len(first.faces):
         raise first.source.geometry_error("holds no triangles; export the mesh with its faces")
     mesh = Mesh(first.vertices, first.faces, first.asset, file.parent.resolve().name or "poses")
