@@ -36,6 +36,7 @@ from osteon.pipeline.eigenskin import LearnedSkin, PoseErrors, learn_eigenskin, 
 from osteon.pipeline.eigenskin_report import ladder_of
 from osteon_bench.eigenskin_characters import character_rows
 from osteon_bench.eigenskin_hands import built_in_hand, measured_hand
+from osteon_bench.eigenskin_limits import cost_limit_rows, limit_rows
 from osteon_bench.eigenskin_page import shader_rows
 from osteon_bench.files import player_rows
 from osteon_bench.players.cases import Case
@@ -71,12 +72,15 @@ def _rows_of(run: BenchRun, name: str, poses: PoseSet) -> list[Row]:
     run.report(f"{name}: learning")
     usual = _learn(poses)
     rows = [row for support in LEFT for row in _training_rows(case, poses, support)]
-    rows += [_met_row(case, poses), *_validation_rows(case, usual, _learn(poses, preset="paper"))]
+    printed = _learn(poses, preset="paper")
+    rows += [_met_row(case, poses), *_validation_rows(case, usual, printed)]
+    rows += limit_rows(case, poses, usual, printed, _learn)
     rows += shading_rows(case, usual, poses, run.threads)
     rows += _refit_rows(case, poses)
     rows += _byte_rows(case, usual, _learn(poses, basis_bits=8))
     run.report(f"{name}: posing")
     rows += _cost_rows(case, five := _learn(poses, per_joint=5), run.threads) + shader_rows(run, case, five.model)
+    rows += cost_limit_rows(case, _walk(five.model, FRAMES), run.threads)
     run.report(f"{name}: players")
     return rows + _player_rows(run, name, usual)
 

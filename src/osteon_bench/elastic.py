@@ -25,6 +25,7 @@ from osteon.elastic.elements import Material, TetElements
 from osteon.elastic.lattice import lattice_around
 from osteon.elastic.newton import NewtonOptions, StiffnessSystem, factor_symmetric, find_equilibrium
 from osteon.elastic.options import SweepOptions
+from osteon.elastic.quadratic import quadratic_solid
 from osteon.elastic.solid import solid_of_tetrahedra
 from osteon.elastic.sweep import PlannedPose, plan_sweep
 from osteon.synth.hand import hand_limits, make_hand
@@ -37,6 +38,8 @@ from osteon_bench.subjects import make_bar
 TURN = rotation_from_axis_angle(np.array([1.0, -2.0, 0.5]), 1.9)
 #: A bar with a large deflection: nodes per direction, length, force over Young's modulus.
 CANTILEVER = ((24, 3, 3), 8.0, 0.004)
+#: Bars of quadratic elements: nodes per direction, length, force over Young's modulus.
+QUADRATIC = (((16, 2, 2), 16.0, 0.0004), ((16, 2, 2), 8.0, 0.004))
 #: Joints of the built-in hand, and its lattice: small enough for every run.
 MADE_SWEEP = SweepOptions(sweep=True, joints=("index.1", "index.2", "thumb.1", "thumb.2"), each=2, validate=2)
 MADE_CUBE = 0.07
@@ -49,7 +52,7 @@ def bench_elastic(run: BenchRun) -> list[Row]:
 
 def elastic_rows(run: BenchRun) -> list[Row]:
     """Rows of the bar, of the built-in hand, and of the measured one."""
-    rows = [*_patch_rows(), *_cantilever_rows(run)]
+    rows = [*_patch_rows(), *_cantilever_rows(run), *_quadratic_rows(run)]
     made = _made_hand()
     rows += _pose_rows(run, made, strict=tuple(made.skeleton.names))
     hand = load_hand(run)
@@ -100,6 +103,35 @@ def _cantilever_rows(run: BenchRun) -> list[Row]:
     theirs = (judged - points)[end].mean(axis=0)
     apart = float(np.linalg.norm(ours - theirs) / np.linalg.norm(theirs))
     return [*rows, at_most("cantilever", "tip off that of CalculiX, of its way", apart, 0.03)]
+
+
+def _quadratic_rows(run: BenchRun) -> list[Row]:
+    """Elements with ten nodes against CalculiX's C3D10, on a slender bar and on a stout one."""
+    lacking = why_no_calculix()
+    if lacking:
+        run.report_missing(f"{lacking}; quadratic elements are not compared")
+        return []
+    rows: list[Row] = []
+    for cells, length, force in QUADRATIC:
+        run.report("quadratic elements: CalculiX")
+        solid = quadratic_solid(solid_of_tetrahedra(*make_bar(cells, length)))
+        points, tets = solid.points, solid.tets
+        held, end = points[:, 0] < 1e-9, points[:, 0] > length - 1e-9
+        loads = np.zeros_like(points)
+        loads[end, 2] = -force / end.sum()
+        system = StiffnessSystem.of(TetElements.of(points, tets), held)
+        found = find_equilibrium(system, Material(), points, loads=loads).places
+        judged = solve_with_calculix(LoadedSolid(points, tets, held, loads, Material()))
+        way = float(np.linalg.norm((judged - points)[end].mean(axis=0)))
+        apart = float(np.linalg.norm((found - judged)[end].mean(axis=0))) / way
+        farthest = float(np.linalg.norm(found - judged, axis=1).max()) / way
+        about = f"quadratic cantilever, length {length:g}"
+        rows += [
+            figure(about, "tip moved, of the length", way / length),
+            at_most(about, "tip off that of CalculiX's C3D10, of its way", apart, 0.01),
+            at_most(about, "any node off that of CalculiX's C3D10, of the way of the tip", farthest, 0.01),
+        ]
+    return rows
 
 
 def _pose_rows(run: BenchRun, case: HandCase, strict: tuple[str, ...]) -> list[Row]:

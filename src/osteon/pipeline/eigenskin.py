@@ -206,7 +206,7 @@ def _doubts(doubts: tuple[PoseDoubt, ...], late: int) -> list[str]:
         when = "later" if late > 0 else "earlier"
         return [
             f"the meshes fit the clip {abs(late)} frame{'s' if abs(late) > 1 else ''} {when}: other frame? "
-            f"(--offset {late:+d} to what was given)"
+            f"(add {late:+d} to --offset)"
         ]
     more = len(doubts) - NOTED
     return [*(doubt.note for doubt in doubts[:NOTED]), *([f"and {more} poses more (--json lists all)"] * (more > 0))]

@@ -29,8 +29,8 @@ SUPPORTS = 8
 VALUES = 12
 WORDS = ScaleWords(more="Darker is worse.")
 _STYLE = """
-.key { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; padding: 0; margin: .6rem 0; }
-.key i { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .4em; }
+.joints-key { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; padding: 0; margin: .6rem 0; }
+.joints-key i { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .4em; }
 """
 
 
@@ -76,7 +76,7 @@ def _verdict(learned: LearnedSkin) -> str:
 def _poses(learned: LearnedSkin, gallery: EigenSkinGallery) -> str:
     which = "Unseen poses" if learned.validation is not None else "Learned poses"
     rows = "".join(
-        f"<h3>{escape(row.name)}</h3>{picture_row(row.pictures, 'three')}{picture_row(row.heat, 'two')}"
+        f"<h3>{escape(row.name)}</h3>{picture_row(row.pictures, 'three')}{picture_row(row.heat, 'three')}"
         for row in gallery.poses
     )
     return (
@@ -97,7 +97,7 @@ def _supports(learned: LearnedSkin, gallery: EigenSkinGallery) -> str:
     return (
         f"<p>The support of a joint: vertices that it displaces by more than {brief(100 * learned.options.threshold)} "
         "of its longest displacement. Colours mix where supports overlap; grey vertices follow the skin alone.</p>"
-        f'{picture_row(gallery.supports, "two")}<ul class="key">{key}</ul>'
+        f'{picture_row(gallery.supports, "two")}<ul class="joints-key">{key}</ul>'
         f"<p>Each joint alone, in full colour where it displaces most.</p>{picture_row(first, 'four')}{more}"
     )
 
@@ -127,11 +127,11 @@ def _singular(learned: LearnedSkin, facts: Mapping[str, Any]) -> str:
             f"{row['support']:,}",
             number(row["longest_displacement"]),
             str(row["eigendisplacements"]),
-            ", ".join(number(value) for value in row["singular_values"][:6]),
+            ", ".join(number(value) for value in row["singular_values"][:3]),
         )
         for row in drivers
     ]
-    head = ("joint or pair", "settings", "vertices", "longest displacement", "columns", "singular values")
+    head = ("joint or pair", "settings", "vertices", "longest displacement", "columns", "first singular values")
     note = "How fast the displacements of a driver are used up: each value over the first one of the same driver."
     numbers = tuple((s.name, ", ".join(number(v) for v in s.y)) for s in series)
     figure = Figure(

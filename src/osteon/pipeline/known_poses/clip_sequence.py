@@ -127,7 +127,8 @@ def choose_frames(apart: Float64, n_learned: int, n_judged: int) -> tuple[Int64,
     while nearest.max() > (SAME_POSE if order else STILL) and len(order) < n_learned + n_judged:
         order.append(int(nearest.argmax()))
         nearest = np.minimum(nearest, apart[order[-1]])
-    n_judged = min(n_judged, len(order) // 6)
+    if len(order) < n_learned + n_judged:
+        n_judged = min(n_judged, len(order) // 6)
     learned = order[: min(n_learned, len(order) - n_judged)]
     left = np.setdiff1d(np.flatnonzero(apart[0] > STILL), learned)
     left = left[apart[left][:, learned].min(axis=1) > 0] if len(left) else left

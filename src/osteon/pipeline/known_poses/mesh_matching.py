@@ -103,22 +103,34 @@ def vertices_at_rest(rig: Mesh, poses: Mesh) -> Int64 | None:
 
 
 def placement_at_rest(rig: Mesh, poses: Mesh) -> Placement | None:
-    """The units and axes with which the poses rest where the rig does; None if there are none."""
-    if vertices_at_rest(rig, poses) is not None:
+    """The units and axes with which the poses rest where the rig does; None if there are none.
+
+    A symmetric body fits in several ways: that in which vertices of the same number meet counts, else the least turn.
+    """
+    if _meet_in_order(rig, poses.rest):
         return NO_PLACEMENT
-    ratio = rig.diagonal / poses.diagonal if poses.diagonal > 0 else 0.0
-    scale = _unit(ratio)
+    scale = _unit(rig.diagonal / poses.diagonal) if poses.diagonal > 0 else None
     if scale is None:
         return None
     ours = rig.rest.astype(np.float64)
     ours = ours[:: max(1, len(ours) // SAMPLED)]
+    fitting = []
     for rotation in quarter_turns():
         plain = Placement(scale, rotation, np.zeros(3))
         for shift in (np.zeros(3), _centre(rig.rest) - _centre(plain.of(poses.rest))):
             placed = replace(plain, shift=shift)
             if cKDTree(placed.of(poses.rest)).query(ours)[0].max() <= 10 * SAME_VERTEX * rig.diagonal:
-                return placed
-    return None
+                fitting.append(placed)
+                break
+    in_order = [placed for placed in fitting if _meet_in_order(rig, placed.of(poses.rest), 10)]
+    return next(iter(in_order or fitting), None)
+
+
+def _meet_in_order(rig: Mesh, rest: FloatArray, times: float = 1.0) -> bool:
+    """Whether vertices of the same number rest in one place."""
+    if len(rig.rest) != len(rest):
+        return False
+    return bool(np.linalg.norm(rig.rest - rest, axis=1).max(initial=0.0) <= times * SAME_VERTEX * rig.diagonal)
 
 
 def _centre(points: FloatArray) -> Float64:

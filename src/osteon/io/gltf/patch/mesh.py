@@ -34,8 +34,8 @@ from osteon.io.gltf.read.accessors import read_floats
 from osteon.io.gltf.read.draco import DRACO, read_draco
 from osteon.io.gltf.read.primitives import draco_view, open_attributes
 from osteon.io.gltf.read.scene import MeshInstance
-from osteon.io.gltf.write.joints import target_names
 from osteon.io.gltf.write.mesh import StoredInfluences, store_influences
+from osteon.io.metadata.target_names import target_names
 
 _WIDE_KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 

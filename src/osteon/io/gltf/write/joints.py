@@ -57,19 +57,14 @@ class NodeNames:
     coarse: tuple[str, ...] = ()  # of coarse meshes
 
 
-def name_nodes(model: SkinnedModel, joints: Sequence[str], n_coarse: int = 0) -> NodeNames:
+def name_nodes(model: SkinnedModel, joints: Sequence[str], targets: Sequence[str] = (), n_coarse: int = 0) -> NodeNames:
     """Unique names, as those of the model where possible; joints first, because clips of other files refer to them."""
-    taken = {clip.name for clip in model.clips} | set(target_names(model.n_columns))
+    taken = {clip.name for clip in model.clips} | set(targets)
     names = tuple(_free_name(name or f"bone_{b}", "joint", taken) for b, name in enumerate(joints))
     movers = tuple(_free_name(f"{name}_affine", "joint", taken) for name in names)
     mesh, armature = _free_name(model.name or "mesh", "mesh", taken), _free_name("armature", "root", taken)
     coarse = tuple(_free_name(f"{mesh}_LOD{number}", "mesh", taken) for number in range(1, n_coarse + 1))
     return NodeNames(names, movers, mesh, armature, coarse)
-
-
-def target_names(rank: int) -> list[str]:
-    """The names of the morph targets."""
-    return [f"correction_{r}" for r in range(rank)]
 
 
 def _free_name(name: str, ending: str, taken: set[str]) -> str:

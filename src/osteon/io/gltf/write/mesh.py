@@ -34,7 +34,7 @@ from osteon.io.gltf.quantize import (
     quantize_weights,
 )
 from osteon.io.gltf.write.buffer import BufferWriter
-from osteon.io.gltf.write.joints import target_names
+from osteon.io.metadata.target_names import target_names
 
 MOST_INFLUENCES = 8
 MOST_JOINTS = 65536
@@ -215,10 +215,11 @@ def write_mesh(
     buffer: BufferWriter,
     options: SaveOptions,
     grid: Grid = REAL_NUMBERS,
+    names: Sequence[str] = (),
 ) -> tuple[JsonObject, PackedMesh]:
     """Write all vertices once, and a primitive for each group; returns the JSON and the mesh with its scales.
 
-    `grid` is the quantisation grid of positions and targets.
+    `grid` is the quantisation grid of positions and targets, `names` those of the targets.
     """
     pick = layout.vertices
     normals = None
@@ -246,7 +247,7 @@ def write_mesh(
         primitives.append(entry | ({"targets": targets} if targets else {}))
     mesh: JsonObject = {"primitives": primitives}
     if targets:
-        mesh["extras"] = {"targetNames": target_names(len(targets))}
+        mesh["extras"] = {"targetNames": list(names) or target_names(len(targets))}
     return mesh, packed
 
 

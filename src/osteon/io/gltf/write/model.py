@@ -117,6 +117,7 @@ from osteon.io.gltf.write.precision import CompactForm, compact_form
 from osteon.io.gltf.write.reduce_keys import reduce_keys
 from osteon.io.metadata.baked import column_entry, position_ranks, stock_model, tables_of, without_normals
 from osteon.io.metadata.edits import edit_arrays
+from osteon.io.metadata.target_names import column_names
 
 EXTRAS_VERSION = 2
 LOD_EXTENSION = "MSFT_lod"
@@ -160,11 +161,12 @@ def _build(
     keyed = key_frames(model, scale_inherited=engine.joint_scale_inherited)
     if writes_between(engine):
         keyed = add_between(keyed)
-    names = name_nodes(model, keyed.joints.names, len(sources) - 1)
+    targets = column_names(sources[0], model.n_columns)
+    names = name_nodes(model, keyed.joints.names, targets, len(sources) - 1)
     skin = list_joints(keyed.joints, keyed.nodes)
     buffer = BufferWriter(options.compress)
     small = compact_form(keyed, options)
-    meshes = _write_meshes(sources, shown, edits, skin.of_bone, small, buffer, options)
+    meshes = _write_meshes(sources, shown, edits, skin.of_bone, small, buffer, options, targets)
     if light is not None:
         meshes = [
             mesh if colors is None else mesh.painted(colors, buffer, options)
@@ -301,14 +303,15 @@ def _write_meshes(
     small: CompactForm,
     buffer: BufferWriter,
     options: SaveOptions,
+    targets: Sequence[str],
 ) -> list[_FileMesh]:
-    """All meshes of a file, which share the joints and the quantisation grid."""
+    """All meshes of a file, which share the joints and the quantisation grid; `targets` are names of morph targets."""
     grid = Grid.of(shown, small.step) if options.whole_numbers else REAL_NUMBERS
     meshes = []
     for source, model, edited in zip(sources, shown, edits, strict=True):
         layout = small.order(lay_out_mesh(model))
         influences = store_influences(model.skin, joint_of_bone, options.quantize, small.weight_bits)
-        entry, packed = write_mesh(model, layout, influences, buffer, options, grid)
+        entry, packed = write_mesh(model, layout, influences, buffer, options, grid, targets)
         meshes.append(_FileMesh(model, source, edited, layout, packed, entry))
     return meshes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from osteon.deform.edits import Edits, edited_model
 from osteon.io.formats.options import SaveOptions
 from osteon.io.metadata.baked import baked_model, column_entry, stock_model, tables_of, without_normals
 from osteon.io.metadata.edits import edit_arrays
+from osteon.io.metadata.target_names import column_names
 from osteon.io.usd.joints import JointTracks, build_joints, distinct_identifiers, joint_influences
 from osteon.io.usd.metadata import CLASSIC, SKINNING_METHODS, pack_metadata, store_arrays, write_metadata
 from osteon.io.usd.stage import load_pxr, picture_names, save_stage
@@ -46,8 +47,9 @@ def write_usd(path: Path, model: SkinnedModel, options: SaveOptions) -> None:
     define_materials(pxr, stage, mesh, model.faces, model.asset, pictures)
     _define_skeleton(pxr, stage, where, joints)
     _bind(pxr, mesh, where, model, joints)
-    _define_animation(pxr, stage, where, model, joints, codes)
-    _define_shapes(pxr, stage, mesh, model)
+    shapes = _shape_names(whole, model.n_columns)
+    _define_animation(pxr, stage, where, model, joints, codes, shapes)
+    _define_shapes(pxr, stage, mesh, model, shapes)
     if shaded:
         from osteon.deform.normals import rest_normals  # compiled: not needed to import the formats
 
@@ -134,12 +136,19 @@ def _bind(pxr: Any, mesh: Any, where: str, model: SkinnedModel, joints: JointTra
         binding.CreateSkinningMethodAttr(SKINNING_METHODS[model.deformer.kind])
 
 
-def _shape_names(rank: int) -> list[str]:
-    return [f"correction_{r}" for r in range(rank)]
+def _shape_names(whole: SkinnedModel, rank: int) -> list[str]:
+    """Names of the columns, as identifiers."""
+    return list(distinct_identifiers(column_names(whole, rank), "shape"))
 
 
 def _define_animation(
-    pxr: Any, stage: Any, where: str, model: SkinnedModel, joints: JointTracks, codes: Float64
+    pxr: Any,
+    stage: Any,
+    where: str,
+    model: SkinnedModel,
+    joints: JointTracks,
+    codes: Float64,
+    shapes: Sequence[str],
 ) -> None:
     animation = pxr.UsdSkel.Animation.Define(stage, f"{where}/Skeleton/Animation")
     animation.CreateJointsAttr(pxr.Vt.TokenArray(list(joints.paths)))
@@ -153,18 +162,18 @@ def _define_animation(
     if (joints.scales != joints.scales[:1]).any():
         set_samples(pxr, scales_attribute, codes, scales)
     if model.corrections is not None and model.n_columns:
-        animation.CreateBlendShapesAttr(pxr.Vt.TokenArray(_shape_names(model.n_columns)))
+        animation.CreateBlendShapesAttr(pxr.Vt.TokenArray(shapes))
         floats = pxr.Vt.FloatArray.FromNumpy
         weights = (floats(np.ascontiguousarray(row)) for row in model.corrections.coefficients)
         set_samples(pxr, animation.CreateBlendShapeWeightsAttr(), codes, weights)
 
 
-def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel) -> None:
+def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel, shapes: Sequence[str]) -> None:
     """Define a blend shape for each column of the corrections."""
     if model.corrections is None or not model.n_columns:
         return
-    names, targets = _shape_names(model.n_columns), []
-    for r, name in enumerate(names):
+    targets = []
+    for r, name in enumerate(shapes):
         shape = pxr.UsdSkel.BlendShape.Define(stage, mesh.GetPath().AppendChild(name))
         shape.CreateOffsetsAttr(vectors(pxr, model.corrections.basis[r]))
         if model.corrections.normal_basis is not None:
@@ -172,7 +181,7 @@ def _define_shapes(pxr: Any, stage: Any, mesh: Any, model: SkinnedModel) -> None
             shape.CreateNormalOffsetsAttr(vectors(pxr, offsets))
         targets.append(shape.GetPath())
     binding = pxr.UsdSkel.BindingAPI(mesh.GetPrim())
-    binding.CreateBlendShapesAttr(pxr.Vt.TokenArray(names))
+    binding.CreateBlendShapesAttr(pxr.Vt.TokenArray(shapes))
     binding.CreateBlendShapeTargetsRel().SetTargets(targets)
 
 
