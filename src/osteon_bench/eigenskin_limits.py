@@ -65,7 +65,7 @@ def cost_limit_rows(case: str, model: SkinnedModel, threads: int) -> list[Row]:
     columns.add(known.of_frames(0, model.n_frames), 0, moved)
     displaced = np.ascontiguousarray(rest + moved.transpose(2, 0, 1))
     plain = replace(model.character, displacements=()).deformer
-    works = {
+    works: dict[str, Callable[[], object]] = {
         "skin": lambda: pose_points(plain, rest, bones, threads=threads),
         "known coefficients": lambda: pose_points(plain, rest, bones, threads=threads, moved_by=[known]),
         "known displaced points": lambda: pose_points(plain, displaced, bones, threads=threads),
