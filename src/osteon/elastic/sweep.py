@@ -37,6 +37,8 @@ from osteon.core.topology import bounding_diagonal
 from osteon.elastic.options import SweepOptions
 from osteon.io.poses.pose_list import PoseKind
 
+#: A joint may be off the place to which rotations take it by this part of the skeleton's size.
+SLIDES = 5e-3
 #: Angles (entries of a rotation) and distances (over the skeleton's size) below this are rounding.
 NOTHING = 1e-7
 #: Fractions of the range in poses about two axes or of two joints.
@@ -73,7 +75,10 @@ def plan_sweep(skeleton: StickSkeleton, limits: tuple[JointLimit, ...], options:
 
 
 def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions) -> list[PlannedPose]:
-    """The poses of a track; refuses those that joint rotations cannot reach, and those that move nothing."""
+    """The poses of a track; refuses those that joint rotations cannot reach, and single ones that move nothing.
+
+    Joints of clips slide a little against each other; flesh follows the rotations alone.
+    """
     size, above = bounding_diagonal(skeleton.joints), skeleton.tree.above
     poses = []
     for f in range(track.n_frames):
@@ -82,12 +87,14 @@ def plan_given(skeleton: StickSkeleton, track: PoseTrack, options: SweepOptions)
         found = rotations_of_pose(track, f, skeleton)
         _refuse_special(track, f, name)
         off = np.linalg.norm(found.residual, axis=1)
-        if off.max() > 1e-6 * size:
+        if off.max() > SLIDES * size:
             joint = skeleton.names[int(off.argmax())]
             raise OptionError(
                 f"pose '{name}': puts joint '{joint}' where no rotation takes it; flesh follows 'rotate' alone"
             )
         rotations = {j: one for j, one in found.rotations.items() if np.abs(one - np.eye(3)).max() > NOTHING}
+        if not rotations and clip.n_frames > 1:
+            continue  # a clip may begin at rest
         if not rotations:
             raise OptionError(f"pose '{name}': moves no joint, so there is nothing to simulate; omit it")
         kind: PoseKind = "train" if options.kind == "auto" else options.kind

@@ -103,7 +103,7 @@ def simulate_poses(
     """Compute the poses that are missing, write each when it is done, and remove those of earlier plans.
 
     `check_changed` raises an error if files that were edited by hand, or are not part of the simulation, must not be
-    replaced. `watch` is told the cost before the first pose, and each pose when it is done.
+    replaced. `watch` receives the expected cost before the first pose, and each pose when it is done.
     """
     book = _Book.of(body, plan, folder)
     check_changed(book.changed())
@@ -136,7 +136,7 @@ class SimulationCost:
 
 
 class PoseWatch(Protocol):
-    """Is told what happens during a simulation."""
+    """Receives the events of a simulation."""
 
     def expect(self, cost: SimulationCost) -> None: ...
 

@@ -64,7 +64,7 @@ class Placement:
         return np.asarray(moved, np.float32)
 
     def text(self, rig: str) -> str:
-        """What differs, for a note."""
+        """The differences, for a note."""
         said = [_unit_text(self.scale)] if self.scale != 1 else []
         up = int(np.abs(self.rotation[1]).argmax())
         if (self.rotation != np.eye(3)).any():
