@@ -6,7 +6,7 @@ rotations. The meshes are given as a sequence, frame by frame, with no rotations
 
 - CesiumMan: its own walk of 48 frames. Learned are the 20 frames that differ most; unseen are frames between them.
 - Soldier, whose mesh is open: a range of motion, the spine and the joints of an arm and a leg through their ranges one
-  by one, about one and two axes. Unseen are random poses of all of these joints at once, within 60 % of their ranges.
+  by one, about one and two axes, and neighbours together. Unseen are random poses of all of these joints at once, within 60 % of their ranges.
   Its fingers keep their rest pose and their bones are left out of the flesh: bones that thin need a lattice in which a
   pose takes minutes.
 """
@@ -150,7 +150,7 @@ def range_of_motion(run: BenchRun, path: Path) -> CharacterCase:
     sticks = _without_fingers(load_skeleton(path))
     joints = tuple(f"mixamorig:{name}" for name in SOLDIER_JOINTS)
     limits = guess_limits(sticks)
-    sweep = SweepOptions(sweep=True, joints=joints, each=4, pairs=False, validate=0)
+    sweep = SweepOptions(sweep=True, joints=joints, each=4, validate=0)
     smaller = tuple(replace(limit, low=PART * limit.low, high=PART * limit.high) for limit in limits)
     random = replace(sweep, validate=RANDOM, each=1, pairs=False)
     planned = [pose for pose in plan_sweep(sticks, smaller, random) if pose.kind == "validate"]
