@@ -6,9 +6,12 @@ rotations. The meshes are given as a sequence, frame by frame, with no rotations
 
 - CesiumMan: its own walk of 48 frames. Learned are the 20 frames that differ most; unseen are frames between them.
 - Soldier, whose mesh is open: a range of motion, the spine and the joints of an arm and a leg through their ranges one
-  by one, about one and two axes, and neighbours together. Unseen are random poses of all of these joints at once, within 60 % of their ranges.
-  Its fingers keep their rest pose and their bones are left out of the flesh: bones that thin need a lattice in which a
-  pose takes minutes.
+  by one, about one and two axes, and neighbours together. Unseen are random poses of all of these joints at once,
+  within 60 % of their ranges. Its fingers keep their rest pose and their bones are left out of the flesh: bones that
+  thin need a lattice in which a pose takes minutes.
+
+Notes, Soldier, share of the skin's error removed in unseen poses, mean and worst: without poses of neighbours 75.0,
+46.0, and 81.8 on average with the best coefficients of the same columns.
 """
 
 from __future__ import annotations
