@@ -7,10 +7,11 @@
 - Time: posing with coefficients that are known already, so without radial basis functions; and with displaced points
   that are known already, so that only the skin is computed, from points that differ in each frame.
 
-Notes, built-in hand, % removed, mean and worst. Default: 92.0, 89.5; with the best coefficients 94.1, 92.4; with nothing
-cut off 94.3, 91.0, so the bounds of 94 and 90 leave 0.3 and 1.0 points for the choice of columns and for the limit of
-ten per vertex. Paper: 80.4; the best coefficients of the same columns 82.0, below the bound of 84; all that single
-joints explain 87.1. Time, five per joint: columns alone cost 10 % of the skin; the rest is the radial basis functions.
+Notes, built-in hand, % removed, mean and worst. Default: 92.0, 89.5; with the best coefficients 94.1, 92.4; with
+nothing cut off 94.3, 91.0, so the bounds of 94 and 90 leave 0.3 and 1.0 points for the choice of columns and for the
+limit of ten per vertex. Paper: 80.4; the best coefficients of the same columns 82.0, below the bound of 84; all that
+single joints explain 87.1. Time, five per joint: the columns cost 10 % of the skin, the rest of what is added are the
+radial basis functions.
 """
 
 from __future__ import annotations
