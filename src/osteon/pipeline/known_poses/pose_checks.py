@@ -31,6 +31,9 @@ from osteon.pipeline.known_poses.rig_poses import RigPoses
 SAMPLED = 1500
 #: A hypothesis must leave less than this of the distance, and remove more than this part of the diagonal (RMS).
 EXPLAINED, WORTH = 0.6, 2e-3
+#: A hypothesis must explain this much more than one that was tried before: a rotation the other way about X is one
+#: about -X.
+CLEARLY = 1.01
 #: Rotations below these degrees are no hypothesis: of a sign, of another joint.
 ROTATED, CARRIED = 2.0, 5.0
 #: Vertices that a hypothesis moves by less than this part of the most are not its own.
@@ -175,7 +178,7 @@ class _Check:
             after = np.square(mesh - skin).sum(axis=1)
             gain = float((before - after).sum())
             error, left = (float(np.sqrt(off[own].mean())) / diagonal for off in (before, after))
-            if left > EXPLAINED * error or error - left < WORTH or (best is not None and gain <= best[0]):
+            if left > EXPLAINED * error or error - left < WORTH or (best is not None and gain <= CLEARLY * best[0]):
                 continue
             best = gain, PoseDoubt(self.poses.known.names[p], one.cause, one.joint, one.text, error, left)
         return None if best is None else best[1]
