@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -16,7 +16,6 @@ from osteon.core.options import command_text
 if TYPE_CHECKING:
     from osteon.apply.collide.bodies import BodyTrack
     from osteon.apply.collide.scene import Scene
-    from osteon.core.arrays import Float64
     from osteon.core.model import SkinnedModel
 
 NAMES = ("fox.glb", "scene.json", "fox-bodies.glb", "picture.png")
@@ -26,31 +25,6 @@ LOOPS = 3
 DRAWN = (0.0, 0.2, 0.35, 0.6)
 #: What is nearer to the fox than so many diagonals is in the picture.
 VIEW = 0.75
-#: Three balls and three boxes fall on the fox, a capsule lies on its back, a ball rolls towards it.
-SCENE: dict[str, Any] = {
-    "unit": "diagonal",
-    "bodies": [
-        {
-            "shape": "capsule",
-            "radius": 0.03,
-            "height": 0.16,
-            "position": [0, 0.46, 0],
-            "rotation": [0.5, 0.5, 0.5, 0.5],
-        },
-        {"shape": "sphere", "radius": 0.06, "position": [0.02, 0.6, 0.12], "restitution": 0.7, "color": "#e8552f"},
-        {"shape": "box", "size": [0.1, 0.1, 0.1], "position": [0.0, 0.62, -0.12], "color": "#f0b429"},
-        {"shape": "sphere", "radius": 0.045, "position": [-0.03, 0.72, 0.2], "restitution": 0.7, "color": "#3f8fd9"},
-        {"shape": "box", "size": [0.14, 0.06, 0.1], "position": [0.03, 0.75, 0.0], "color": "#5aa469"},
-        {
-            "shape": "sphere",
-            "radius": 0.07,
-            "position": [0.02, 0.07, 0.75],
-            "velocity": [0, 0, -0.9],
-            "color": "#e8552f",
-        },
-        {"shape": "box", "size": [0.09, 0.09, 0.09], "position": [0.1, 0.05, 0.3], "color": "#9b6fc0"},
-    ],
-}
 
 
 def collide_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
@@ -65,6 +39,7 @@ def collide_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
     from osteon.io.save.atomic import written_path
     from osteon.pipeline.skin import skin_sequence
     from osteon.synth import SUBJECTS
+    from osteon.synth.fox_scene import SCENE
 
     outputs = plan_demo(folder, NAMES, json_file)
     with progress_bar(quiet) as progress:
@@ -97,31 +72,17 @@ def collide_demo(folder: Path, json_file: str | None, quiet: bool) -> None:
 def draw_scene(path: Path, model: SkinnedModel, scene: Scene, track: BodyTrack) -> None:
     """Draw character and bodies at several moments of a clip."""
     from osteon.apply.collide.bodies import place_scene
-    from osteon.apply.collide.scene_files import solid_of
-    from osteon.core.transforms import matrices_from_quaternions
-    from osteon.deform.pose import pose_vertices
     from osteon.report.picture import draw_mesh, frame_camera, panel_row, save_png
     from osteon.report.raster import DrawOptions
+    from osteon.report.scene_picture import scene_points, scene_shapes
 
-    solids = [solid_of(body) for body in place_scene(model, scene).bodies]
-    coat = model.asset.colors
-    coat = np.full((model.n_vertices, 3), 0.72) if coat is None else coat[:, :3]
-    faces, first = [model.faces], model.n_vertices
-    for solid in solids:
-        faces.append(solid.faces + first)
-        first += len(solid.vertices)
-    paint = np.concatenate([coat, *(np.asarray(solid.colors) ** (1 / 2.2) for solid in solids)])
+    shapes = scene_shapes(model, place_scene(model, scene))
     moments = [round(part * (len(track.seconds) - 1)) for part in DRAWN]
-    shown: list[Float64] = []
-    for key in moments:
-        frame = track.clip.start + round(track.seconds[key] * track.clip.fps) % track.clip.n_frames
-        turns = matrices_from_quaternions(track.rotations[key])
-        placed = [s.vertices @ turns[i].T + track.positions[key, i] for i, s in enumerate(solids)]
-        shown.append(np.concatenate([pose_vertices(model, frame).astype(np.float64), *placed]))
+    shown = [scene_points(model, shapes, track, key) for key in moments]
     view = DrawOptions(width=430, height=430)
     near = np.concatenate(shown)
     middle = model.rest.astype(np.float64).mean(axis=0)
     camera = frame_camera(near[np.linalg.norm(near - middle, axis=1) < VIEW * model.diagonal], view)
-    pictures = [draw_mesh(one, np.concatenate(faces), paint, options=view, camera=camera) for one in shown]
+    pictures = [draw_mesh(one, shapes.faces, shapes.colors, options=view, camera=camera) for one in shown]
     words = [f"{track.seconds[key]:.2f} s" for key in moments]
     save_png(panel_row(pictures, words, title="osteon demo collide: bodies kicked by a galloping fox"), path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
@@ -14,12 +14,14 @@ from osteon.papers.entries import Drawing
 from osteon.report.charts import HEIGHT, WIDTH, Axis, Mark, Series, line_chart
 from osteon.report.page_parts import number
 
+#: Height of a drawing of the plane, and its free border.
+TALL, EDGE = HEIGHT + 40, 34
 #: Height of a line of the legend in a file, in the chart's units.
 LINE = 18
 #: Beginnings of the rules of the style sheet that files of drawings need.
 DRAWN = (
     *(".plot text", ".plot .axis", ".plot .mark", ".plot .quiet", ".plot .spot", ".grid", ".base", ".mark", ".quiet"),
-    *(".line", ".bar", ".box", ".whisker", ".median", ".interval", ".mean", ".centre"),
+    *(".line", ".bar", ".box", ".whisker", ".median", ".interval", ".mean", ".centre", ".shade", ".frame-line"),
 )
 
 
@@ -45,41 +47,70 @@ def points_drawing(
     *,
     paths: Sequence[FloatArray] = (),
     spots: FloatArray | None = None,
+    field: tuple[FloatArray, FloatArray] | None = None,
     radius: float = 2.0,
     note: str = "",
 ) -> Drawing:
-    """Points of the plane in colours, with paths of other points and large marked spots on top.
+    """Points of the plane in colours, paths and large marked spots on top, and a field (places, 0 … 1) below.
 
     The axes have one scale, so that distances are right in every direction.
     """
-    cloud = np.concatenate([points, *paths] if paths else [points])
-    low, high = cloud.min(axis=0), cloud.max(axis=0)
-    room = np.array([WIDTH - 2 * _EDGE, HEIGHT + 40 - 2 * _EDGE])
-    zoom = float((room / np.maximum(high - low, 1e-12)).min())
-    middle, centre = (low + high) / 2, np.array([WIDTH, HEIGHT + 40]) / 2
-
-    def place(values: FloatArray) -> FloatArray:
-        return np.asarray(centre + (values - middle) * (zoom, -zoom))
-
-    parts = [f'<rect class="box quiet" x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT + 38}"/>']
+    place, zoom = _placing(np.concatenate([points, *paths]))
+    parts = []
+    if field is not None:
+        at, values = field
+        steps = [np.diff(np.unique(at[:, i])).min() * zoom + 0.5 for i in range(2)]
+        parts += [
+            f'<rect class="shade" x="{px - steps[0] / 2:.1f}" y="{py - steps[1] / 2:.1f}" width="{steps[0]:.1f}" '
+            f'height="{steps[1]:.1f}" opacity="{value:.2f}"/>'
+            for (px, py), value in zip(place(at), values, strict=True)
+            if value > 0.01
+        ]
     parts += [
         f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{radius:g}" fill="{color}"/>'
         for (px, py), color in zip(place(points), colors, strict=True)
+        if color != "none"
     ]
     for path in paths:
         text = "L".join(f"{px:.1f} {py:.1f}" for px, py in place(path))
         parts.append(f'<path class="base" d="M{text}"/>')
     if spots is not None:
         parts += [f'<circle class="centre" cx="{px:.1f}" cy="{py:.1f}" r="6"/>' for px, py in place(spots)]
-    parts.append(f'<text class="axis" x="{WIDTH / 2}" y="{HEIGHT + 32}" text-anchor="middle">{escape(x.label)}</text>')
+    parts.append(f'<text class="axis" x="{WIDTH / 2}" y="{TALL - 8}" text-anchor="middle">{escape(x.label)}</text>')
     parts.append(f'<text class="axis" x="10" y="18">{escape(y.label)}</text>')
-    box = f'viewBox="0 0 {WIDTH} {HEIGHT + 40}"'
-    svg = f'<svg class="plot" {box} role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'
-    return Drawing(title, svg, note=note)
+    return Drawing(title, _framed(title, parts), note=note)
 
 
-#: Free border of a point cloud.
-_EDGE = 30
+def plane_drawing(
+    title: str, shapes: Sequence[tuple[FloatArray, str]], labels: Sequence[tuple[FloatArray, str]], *, note: str = ""
+) -> Drawing:
+    """Filled polygons of the plane, each with a colour, and texts centred at places."""
+    place, _ = _placing(np.concatenate([*(points for points, _ in shapes), *(at[None] for at, _ in labels)]))
+    parts = []
+    for points, color in shapes:
+        text = "L".join(f"{px:.1f} {py:.1f}" for px, py in place(points))
+        parts.append(f'<path d="M{text}Z" fill="{color}" fill-opacity="0.45" stroke="{color}" stroke-width="2"/>')
+    for at, words in labels:
+        ((px, py),) = place(at[None])
+        parts.append(f'<text class="axis" x="{px:.1f}" y="{py:.1f}" text-anchor="middle">{escape(words)}</text>')
+    return Drawing(title, _framed(title, parts), note=note)
+
+
+def _placing(cloud: FloatArray) -> tuple[Callable[[FloatArray], FloatArray], float]:
+    """The map from the plane to a drawing that shows all points, and its scale."""
+    low, high = cloud.min(axis=0), cloud.max(axis=0)
+    size = np.array([WIDTH, TALL])
+    zoom = float(((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min())
+
+    def place(values: FloatArray) -> FloatArray:
+        return np.asarray(size / 2 + (values - (low + high) / 2) * (zoom, -zoom))
+
+    return place, zoom
+
+
+def _framed(title: str, parts: Sequence[str]) -> str:
+    body = f'<rect class="frame-line" x="1" y="1" width="{WIDTH - 2}" height="{TALL - 2}"/>{"".join(parts)}'
+    return f'<svg class="plot" viewBox="0 0 {WIDTH} {TALL}" role="img" aria-label="{escape(title)}">{body}</svg>'
 
 
 def css_color(color: FloatArray) -> str:

@@ -23,8 +23,8 @@ STYLE = (
     ".shows { color: var(--soft); }"
     ".measures .printed > * { color: var(--soft); }"
     ".measures.compared :is(td, th):nth-child(n+4) { text-align: left; white-space: normal; }"
-    ".measures.compared td:last-child { min-width: 16rem; }"
-    ".one { max-width: 50rem; }"
+    ".measures.compared td:last-child { min-width: 16rem; } .measures.compared td:nth-child(4) { white-space: nowrap; }"
+    ".pictures.one { max-width: 70rem; }"
     ".part { margin: 1rem 0 1.4rem; } .part > figure { max-width: 36rem; }"
     "@media (max-width: 640px) { .four, .five { grid-template-columns: repeat(2, minmax(0, 1fr)); } }"
 )

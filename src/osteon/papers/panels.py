@@ -11,9 +11,10 @@ from osteon.core.arrays import Float32, Float64, FloatArray, Int32
 from osteon.core.model import SkinnedModel
 from osteon.core.sequence import MeshSequence
 from osteon.papers.entries import Panels
-from osteon.report.gallery import Picture, Shot, draw_shots
+from osteon.report.gallery import Picture, Shot, data_uri, draw_shots
 from osteon.report.picture import OUTLIER_COLOR, HeatScale, bone_colors
-from osteon.report.raster import Camera, DrawOptions, frame_camera
+from osteon.report.raster import Camera, DrawOptions, Paper, draw_on_papers, frame_camera
+from osteon.report.stick_overlay import draw_segments
 
 #: A panel of a figure.
 PANEL = DrawOptions(width=420, height=320)
@@ -47,7 +48,7 @@ def panels(
 
 def hand_view(options: DrawOptions = PANEL) -> DrawOptions:
     """The view of the built-in hand: from the palm's side, a little from above."""
-    return replace(options, azimuth=35.0, elevation=20.0, height=options.width)
+    return replace(options, azimuth=35.0, elevation=20.0)
 
 
 def core_colors(labels: Int32) -> Float32:
@@ -67,3 +68,15 @@ def weight_colors(model: SkinnedModel) -> Float64:
 def common_camera(sequence: MeshSequence, frames: Sequence[int], options: DrawOptions = PANEL) -> Camera:
     """One camera for several frames of a sequence."""
     return frame_camera(np.concatenate([sequence.frame(f) for f in frames]), options)
+
+
+#: sRGB of lines over a picture, and their width in pixels.
+INK, LINE = (28, 30, 36), 1.2
+
+
+def edged(one: Shot, segments: Float64) -> Picture:
+    """The drawn shot with line segments (n,2,3) of the world on top, on both backgrounds."""
+    papers: tuple[Paper, ...] = ("light", "dark")
+    drawn = draw_on_papers(one.points, one.faces, one.colors, papers, options=one.options, camera=one.camera)
+    light, dark = (data_uri(draw_segments(image, segments, one.camera, INK, LINE)) for image in drawn)
+    return Picture(light, dark, one.options.width, one.options.height, one.alt, one.caption)

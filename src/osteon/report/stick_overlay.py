@@ -69,6 +69,17 @@ def draw_edges(
     return _merged(image, layer, 1.0)
 
 
+def draw_segments(
+    image: Image, segments: FloatArray, camera: Camera, color: tuple[int, int, int], width: float
+) -> Image:
+    """The picture with line segments (n,2,3) of the world on top, `width` pixels wide, including hidden ones."""
+    layer, draw = _layer(image)
+    flat = camera.project(np.asarray(segments).reshape(-1, 3))[:, :2].reshape(-1, 2, 2) * FINE
+    for start, stop in flat:
+        draw.line([tuple(start), tuple(stop)], fill=(*color, 235), width=round(width * FINE))
+    return _merged(image, layer, 1.0)
+
+
 def _layer(image: Image) -> tuple[Any, Any]:
     """A transparent canvas, `FINE` times as large as the picture, and its drawing context."""
     from PIL import Image as Canvas

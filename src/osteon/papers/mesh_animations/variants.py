@@ -31,6 +31,7 @@ class VariantOptions:
     tolerance: float = 0.05  # eps of mean shift
     rank: int = RANK  # of the corrections
     threads: int = 0
+    combinations: tuple[Combination, ...] = COMBINATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,14 @@ class Variants:
 
 
 def fit_variants(
-    sequence: MeshSequence, options: VariantOptions | None = None, progress: Progress | None = None
+    sequence: MeshSequence,
+    options: VariantOptions | None = None,
+    clustering: Clustering | None = None,
+    progress: Progress | None = None,
 ) -> Variants:
-    """Cluster once, then fit the four skins of the paper preset."""
+    """Cluster once, unless clusters are given, then fit the skins of the paper preset."""
     options = options or VariantOptions()
-    clustering = cluster_triangles(
+    clustering = clustering or cluster_triangles(
         sequence,
         options=ClusterOptions(tolerance=options.tolerance, threads=options.threads),
         progress=progress,
@@ -73,7 +77,7 @@ def fit_variants(
     if not clustering.n_bones:
         raise OptionError(f"'{sequence.name}': mean shift finds no bones at eps {options.tolerance:g}")
     fits = {}
-    for bone_type, weights in COMBINATIONS:
+    for bone_type, weights in options.combinations:
         skin = SkinOptions(
             preset="paper",
             bone_type=bone_type,
@@ -90,9 +94,8 @@ def variants_of(run: PaperRun, name: str, tolerance: float = 0.05) -> Variants:
     """The skins of a subject; several figures share them."""
     found = find_subject(run, name)
     options = VariantOptions(tolerance, threads=run.options.threads)
-    return run.once(
-        f"variants {name} {tolerance}", lambda: fit_variants(found.sequence, options, progress=run.progress)
-    )
+    key = f"variants {name} {tolerance}"
+    return run.once(key, lambda: fit_variants(found.sequence, options, progress=run.progress))
 
 
 def rms_normal_error(model: SkinnedModel, sequence: MeshSequence) -> float:
