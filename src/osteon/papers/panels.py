@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from osteon.core.sequence import MeshSequence
 from osteon.papers.entries import Panels
 from osteon.report.gallery import Picture, Shot, data_uri, draw_shots
 from osteon.report.picture import OUTLIER_COLOR, HeatScale, bone_colors
-from osteon.report.raster import Camera, DrawOptions, Paper, draw_on_papers, frame_camera
+from osteon.report.raster import Camera, DrawOptions, Image, Paper, draw_on_papers, frame_camera
 from osteon.report.stick_overlay import draw_segments
 
 #: A panel of a figure.
@@ -75,8 +75,13 @@ INK, LINE = (28, 30, 36), 1.2
 
 
 def edged(one: Shot, segments: Float64) -> Picture:
-    """The drawn shot with line segments (n,2,3) of the world on top, on both backgrounds."""
+    """The drawn shot with line segments (n,2,3) of the world on top."""
+    return overlaid(one, lambda image, camera: draw_segments(image, segments, camera, INK, LINE))
+
+
+def overlaid(one: Shot, draw: Callable[[Image, Camera], Image]) -> Picture:
+    """The shot with something drawn over it, on both backgrounds."""
     papers: tuple[Paper, ...] = ("light", "dark")
     drawn = draw_on_papers(one.points, one.faces, one.colors, papers, options=one.options, camera=one.camera)
-    light, dark = (data_uri(draw_segments(image, segments, one.camera, INK, LINE)) for image in drawn)
+    light, dark = (data_uri(draw(image, one.camera)) for image in drawn)
     return Picture(light, dark, one.options.width, one.options.height, one.alt, one.caption)

@@ -25,4 +25,10 @@ class Paper:
 
 PAPERS = {
     1: Paper("Skinning Mesh Animations", "James and Twigg", "SIGGRAPH 2005", "mesh_animations"),
+    2: Paper(
+        "EigenSkin: Real Time Large Deformation Character Skinning in Hardware",
+        "Kry, James and Pai",
+        "Symposium on Computer Animation 2002",
+        "eigenskin",
+    ),
 }

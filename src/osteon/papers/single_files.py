@@ -55,7 +55,7 @@ def _write_panels(path: Path, part: Panels) -> None:
 
     images, captions = [_pixels(p) for p in part.pictures], [p.caption for p in part.pictures]
     grid = panel_grid(images, captions, columns=part.columns, title=part.title, scale=part.scale)
-    Canvas.fromarray(grid).quantize(COLORS, kmeans=1, dither=Canvas.Dither.NONE).save(path, "PNG", optimize=True)
+    Canvas.fromarray(grid).quantize(COLORS, dither=Canvas.Dither.NONE).save(path, "PNG", optimize=True)
 
 
 def _pixels(picture: Picture) -> Image:

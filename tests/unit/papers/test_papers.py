@@ -74,7 +74,6 @@ def test_the_page_and_the_files(number: int, made_of: dict[int, tuple[Made, ...]
             assert ET.parse(path).getroot().get("viewBox")
         elif path.suffix == ".png":
             assert np.asarray(Image.open(path).convert("L")).std() > 3, f"{path.name} is blank"
-    write_single_files(tmp_path / "pictures", made)  # a folder of an earlier run is replaced
 
 
 def test_subjects_of_a_folder_replace_built_in_ones(tmp_path: Path) -> None:
