@@ -14,6 +14,8 @@ from osteon.papers.registry import Paper
 from osteon.report.page_parts import number, section, table, whole_page
 from osteon.report.sections import ScaleWords, heat_scale, picture_row
 
+#: Columns of a table beyond which it is set in small letters.
+MANY = 8
 STYLE = (
     ".contents { columns: 2 22rem; padding-left: 0; list-style: none; margin: 1.2rem 0 0; }"
     ".contents li { padding: .12rem 0; break-inside: avoid; }"
@@ -24,6 +26,8 @@ STYLE = (
     ".measures .printed > * { color: var(--soft); }"
     ".measures.compared :is(td, th):nth-child(n+4) { text-align: left; white-space: normal; }"
     ".measures.compared td:last-child { min-width: 16rem; } .measures.compared td:nth-child(4) { white-space: nowrap; }"
+    ".measures.dense { font-size: .8rem; } .measures.dense thead th { white-space: normal; vertical-align: bottom; }"
+    ".measures.dense :is(th, td) { padding: .3rem 0 .3rem .7rem; } .measures.dense :first-child { padding-left: 0; }"
     ".pictures.one { max-width: 70rem; }"
     ".part { margin: 1rem 0 1.4rem; } .part > figure { max-width: 36rem; }"
     "@media (max-width: 640px) { .four, .five { grid-template-columns: repeat(2, minmax(0, 1fr)); } }"
@@ -60,7 +64,10 @@ def _entry(made: Made) -> str:
     others = "".join(_part(part) for part in shown.parts if not isinstance(part, Drawing))
     charts = "".join(_drawing(part) for part in drawings)
     charts = f'<div class="charts">{charts}</div>' if len(drawings) > 1 else f'<div class="part">{charts}</div>'
-    return f"{lead}{others}{charts if drawings else ''}{_comparison(shown.compared)}"
+    compared = _comparison(shown.compared)
+    if compared and made.entry.kind == "table":  # whose rows hold most of these numbers already
+        compared = f"<details><summary>Differences, one by one</summary>{compared}</details>"
+    return f"{lead}{others}{charts if drawings else ''}{compared}"
 
 
 def _part(part: Part) -> str:
@@ -95,8 +102,9 @@ def _table(part: Table) -> str:
         rows += "</tr>"
     title = f"<h3>{escape(part.title)}</h3>" if part.title else ""
     note = f'<p class="note">{escape(part.note)}</p>' if part.note else ""
+    kind = "measures dense" if len(part.head) > MANY else "measures"
     return (
-        f'{title}<div class="measures" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        f'{title}<div class="{kind}" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
         f"</div>{note}"
     )
 
