@@ -129,7 +129,7 @@ def more_columns(run: PaperRun) -> Shown:
         errors.append(_relative(posed, flesh, rest))
         both = np.concatenate([flesh, posed])
         paint = np.concatenate([np.tile(FLESH, (len(flesh), 1)), np.tile(GREEN, (len(posed), 1))])
-        words = f"{count} column{"" if count == 1 else "s"}: relErr {number(errors[-1])}"
+        words = f"{count} {'column' if count == 1 else 'columns'}: relErr {number(errors[-1])}"
         shape = np.concatenate([faces, faces + len(flesh)])
         shots.append(shot(both, shape, paint, words, options=view_of_hand(), camera=camera))
     chart = curves(
