@@ -30,7 +30,9 @@ STYLE = (
     ".measures.dense :is(th, td) { padding: .3rem 0 .3rem .7rem; } .measures.dense :first-child { padding-left: 0; }"
     ".pictures.one { max-width: 70rem; }"
     ".part { margin: 1rem 0 1.4rem; } .part > figure { max-width: 36rem; }"
-    "@media (max-width: 640px) { .four, .five { grid-template-columns: repeat(2, minmax(0, 1fr)); } }"
+    "@media (max-width: 640px) { .measures.compared :is(th, td) { white-space: normal; padding-left: .6rem; }"
+    ".measures.compared td:last-child { min-width: 11rem; }"
+    ".four, .five { grid-template-columns: repeat(2, minmax(0, 1fr)); } }"
 )
 
 

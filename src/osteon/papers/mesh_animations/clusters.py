@@ -121,8 +121,8 @@ def bones_and_weights(run: PaperRun) -> Shown:
         eta = variants.clustering.near_rigid_fraction
         paints: tuple[tuple[object, str], ...] = (
             (CLAY, found.name),
-            (core_colors(variants.clustering.labels), f"{bones} bones, eta {eta:.2f}"),
-            (weight_colors(variants.fits["flexible", "tsvd"].model), "TSVD weights"),
+            (core_colors(variants.clustering.labels), f"{found.name}: {bones} bones, eta {eta:.2f}"),
+            (weight_colors(variants.fits["flexible", "tsvd"].model), f"{found.name}: TSVD weights"),
         )
         for row, (paint, caption) in zip(shots, paints, strict=True):
             row.append(shot(rest, faces, paint, caption, options=options))

@@ -14,6 +14,8 @@ HEAD = (
     *("E rigid, TSVD", "E rigid, NNLS", "rigid: smaller by"),
     *("E flexible, TSVD", "E flexible, NNLS", "flexible: smaller by"),
 )
+#: Smallest E % that is written out.
+LEAST = 0.001
 #: Why measured subjects differ from the paper.
 CONSTANTS = "The paper does not print the constants of its mean shift program; ours are those of public copies of it."
 STRAY = "Triangles that happen to rotate alike join a bone from afar, and its affine fit stretches to reach them."
@@ -56,7 +58,7 @@ def _ours(found: Subject, row: PrintedRow, variants: Variants) -> tuple[str, ...
     sequence, clustering = variants.sequence, variants.clustering
     by_rank = [variants.errors(which) for which in COMBINATIONS]
     best = min(errors[0] for errors in by_rank)
-    cells = [_error(errors[0], errors[min(RANK, len(errors) - 1)], best) for errors in by_rank]
+    cells = [_error(errors[0], errors[min(RANK, len(errors) - 1)], best, LEAST) for errors in by_rank]
     rigid, flexible = (variants.compression((kind, "nnls")) for kind in ("rigid", "flexible"))
     return (
         *(found.name, str(sequence.n_frames), f"{sequence.n_vertices:,}", f"{sequence.n_triangles:,}"),
@@ -66,9 +68,11 @@ def _ours(found: Subject, row: PrintedRow, variants: Variants) -> tuple[str, ...
     )
 
 
-def _error(plain: float, corrected: float | None, best: float) -> str:
+def _error(plain: float, corrected: float | None, best: float, least: float = 0.0) -> str:
+    """E without and with corrections; ours below `least` percent are not written out."""
     star = "*" if plain == best else ""
-    return f"{number(plain)}{star} ({'-' if corrected is None else number(corrected)})"
+    shown = [f"<{least:g}" if one < least else number(one) for one in (plain, corrected) if one is not None]
+    return f"{shown[0]}{star} ({shown[1] if corrected is not None else '-'})"
 
 
 def compared_numbers(title: str, row: PrintedRow, variants: Variants, found: Subject) -> list[Compared]:
