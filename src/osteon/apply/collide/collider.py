@@ -42,7 +42,7 @@ from osteon.apply.collide.nearest_triangle import (
     one_plane,
     one_point,
 )
-from osteon.apply.collide.pose_bounds import bound_records
+from osteon.apply.collide.bound_records import bound_records
 from osteon.apply.collide.tree_table import (
     BLENDED,
     BOUNDS_BY,
@@ -52,10 +52,12 @@ from osteon.apply.collide.tree_table import (
     LAZY,
     N_POINTERS,
     READ,
+    REGION,
     SERIAL,
     STACK,
     STORED,
     TABLE,
+    copy_pose,
     retarget,
     write_table,
 )
@@ -73,14 +75,17 @@ SCRATCH = 8192
 NO_BUDGET, BAD = 1 << 62, -2
 #: In a new pose: so many queries are worth refitting at once; bounds that may be computed before, per vertex.
 MANY, WASTE = 32, 0.03
+#: Arrays of new poses that queries write to.
+OWN = ("boxes", "palette", "frames", "region_stamps", "region_pads", "lanes")
 #: Entry points of compiled kernels by name, once a collider exists. A call of one costs 0.15 us; a check of the types
 #: of its arguments would add 0.1.
 _CALL: dict[str, Any] = {}
+_NOTHING: Arrays = {}
 
 
 def _make_ready() -> None:
     """Compile or load the kernels of single queries."""
-    kernels: tuple[Any, ...] = (one_ray, one_point, one_plane)
+    kernels: tuple[Any, ...] = (one_ray, one_point, one_plane, copy_pose)
     for kernel in kernels:
         if kernel.__name__ not in _CALL:
             compiled = getattr(kernel, "compile", None)  # absent where numba is switched off
@@ -113,12 +118,15 @@ class Collider:
     __slots__ = (
         "_arrays",
         "_caches",
+        "_is_blended",
         "_lazy",
+        "_lazy_size",
         "_lazy_template",
         "_pad",
         "_poses",
         "_refit_template",
         "_serial",
+        "_shape",
         "_spheres",
         "_table",
         "_twin_caches",
@@ -132,7 +140,8 @@ class Collider:
         _make_ready()
         self.model, self.tree = model, tree
         self._caches = _Caches.of(tree)
-        self._serial = 0
+        self._serial = self._lazy_size = 0
+        self._shape, self._is_blended = (model.n_bones, 3, 4), tree.vertices_by == BLENDED
         self._lazy: Arrays | None = None
         self._spheres: Arrays = {}
         self._twin_caches: _Caches | None = None
@@ -206,7 +215,7 @@ class Collider:
         counts |= {"serial": serial, "n_nodes": tree.n_nodes, "n_triangles": tree.n_triangles}
         counts |= {"n_vertices": tree.n_vertices, "n_slots": tree.arrays["bones"].shape[1], "rank": tree.rank}
         counts |= {"n_offsets": tree.arrays["offsets"].shape[1], "local": local, "bounds_by": bounds_by}
-        counts |= {"vertices_by": tree.vertices_by, "n_eager": len(arrays.get("eager", ()))}
+        counts |= {"vertices_by": tree.vertices_by}
         counts["n_regions"] = len(tree.regions.bones)
         return write_table({**tree.arrays, **self._caches.arrays, **arrays}, set(arrays) if n_poses else set(), counts)
 
@@ -228,6 +237,8 @@ class Collider:
 
         `coefficients` (r,) are those of corrections in a pose of the bones; without them the corrections are zero.
         """
+        if type(pose) is np.ndarray:
+            return self._posed(pose, coefficients)
         if isinstance(pose, int):
             found = self._poses.get(pose)
             return self._frame(pose, coefficients) if found is None or coefficients is not None else found
@@ -249,10 +260,10 @@ class Collider:
 
     def _posed(self, pose: FloatArray, coefficients: ArrayLike | None) -> ColliderPose:
         model = self.model
-        given = np.asarray(pose)
-        if given.shape != (model.n_bones, 3, 4):
-            checked("transforms", given, (model.n_bones, 3, 4), np.float64)
-        if self.tree.vertices_by == BLENDED:
+        given = np.ascontiguousarray(pose, np.float64)
+        if given.shape != self._shape:
+            checked("transforms", given, self._shape, np.float64)
+        if self._is_blended:
             return self._bounded(given, coefficients)
         transforms = checked("transforms", given, (model.n_bones, 3, 4), np.float64)
         arrays: Arrays = {"transforms": transforms.reshape(1, -1, 12)}
@@ -273,21 +284,23 @@ class Collider:
     def _bounded(self, transforms: FloatArray, coefficients: ArrayLike | None) -> ColliderPose:
         """A new pose whose boxes are bounds, computed on demand. Its bones and coefficients lie behind its table."""
         if self._lazy is None:
-            self._lazy = bound_records(self.tree)
-            table = self._write(self._lazy, 0, local=1, bounds_by=LAZY)
-            table[[FIELD["transforms"], FIELD["coefficients"]]] = 8 * TABLE, 8 * (TABLE + 12 * self.model.n_bones)
-            self._lazy_template = np.concatenate([table, np.zeros(12 * self.model.n_bones + self.tree.rank, np.int64)])
-        table = self._lazy_template.copy()
+            self._make_lazy()
         self._serial += 1
-        table[SERIAL] = self._serial
-        bones = table.view(np.float64)[TABLE : TABLE + 12 * self.model.n_bones]
-        bones[:] = transforms.reshape(-1)
-        if not math.isfinite(bones.dot(bones)):
+        table = np.empty(self._lazy_size, np.int64)
+        if not _CALL["copy_pose"](self._lazy_template, self._serial, transforms, table):
             checked("transforms", transforms, transforms.shape, np.float64)
         if self.tree.rank or coefficients is not None:
-            row = self._row_of(bones.reshape(-1, 3, 4), coefficients)
-            table.view(np.float64)[TABLE + len(bones) :] = row[0]
-        return ColliderPose(self, table, 0, {})
+            row = self._row_of(transforms, coefficients)
+            table.view(np.float64)[TABLE + transforms.size :] = row[0]
+        return ColliderPose(self, table, 0, _NOTHING)
+
+    def _make_lazy(self) -> None:
+        """Compute the bounds for new poses."""
+        self._lazy = bound_records(self.tree)
+        table = self._write(self._lazy, 0, local=1, bounds_by=LAZY)
+        table[FIELD["n_top"] + N_POINTERS] = int((self.tree.nodes[:, REGION] == 0).sum())
+        table[[FIELD["transforms"], FIELD["coefficients"]]] = 8 * TABLE, 8 * (TABLE + 12 * self.model.n_bones)
+        self._lazy_template, self._lazy_size = table, len(table) + 12 * self.model.n_bones + self.tree.rank
 
     def _refit_table(self, arrays: Arrays) -> Int64:
         """The table of a new pose with all vertices skinned and all boxes fitted to them; `arrays` gets the boxes."""
@@ -307,9 +320,11 @@ class Collider:
         arrays = dict(self._twin_caches.arrays)
         if table[BOUNDS_BY] != STORED:
             shared = self._spheres if self._lazy is None or table[BOUNDS_BY] == DEFORMED else self._lazy
-            own: Arrays = {name: shared[name].copy() for name in ("boxes", "palette", "frames") if name in shared}
+            own: Arrays = {name: shared[name].copy() for name in OWN if name in shared}
             self._twin_lazy = own
             arrays["box_stamps"][:] = 0
+            if "region_stamps" in own:
+                own["region_stamps"][:] = 0
             arrays |= own
         return retarget(table, arrays, int(table[SERIAL]))
 

@@ -24,7 +24,7 @@ import math
 
 from osteon.apply.collide.cast_rays import into_region, turned
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf, skin_vertex
-from osteon.apply.collide.node_boxes import begin, reach_children, work_of
+from osteon.apply.collide.node_boxes import begin, enter_region, reach_children, work_of
 from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, FIRST, REGION, WIDTH, Floats, Tree, f8_at, open_tree
 from osteon.apply.collide.triangle_tests import box_triangle, on_triangle, segment_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
@@ -198,7 +198,7 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
         node = int(tree.stack[2 * depth])
         row = WIDTH * node
         if tree.nodes[row + ENTRY]:
-            node = int(tree.nodes[row + CHILD])
+            node = enter_region(tree, node)
             row = WIDTH * node
         if tree.local and tree.nodes[row + REGION] != region:
             region = tree.nodes[row + REGION]

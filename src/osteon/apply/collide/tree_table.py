@@ -36,14 +36,14 @@ from numba.core.types import CPointer
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Int64
-from osteon.core.kernels import inlined
+from osteon.core.arrays import Float64, Int64
+from osteon.core.kernels import compiled_by, inlined
 
 #: Columns of `nodes`.
 CHILD, FIRST, COUNT, REGION, VERTEX, HELD, BOUND, ENTRY = range(8)
 WIDTH = 8
 #: Values of BOUND that are no record.
-UNION, CLUSTER = -1, -2
+INSIDE, CLUSTER = -1, -2
 #: How a box is found.
 STORED, LAZY, DEFORMED = 0, 1, 2
 #: How a vertex is found.
@@ -80,12 +80,18 @@ class Tree(NamedTuple):
     deformed: Floats  # (n,·) float32, spheres of the Bounded Deformation Tree
     local_q: Floats  # (g,m) float64, local coefficients of the regions
     top_boxes: Floats  # (n,6) float32, of the top of the tree
-    records: Floats  # float64, bounds in any pose
-    eager: Ints  # int32, nodes that every pose computes first
+    groups: Ints  # int32, nodes and bones of the groups that are bounded together
+    records: Floats  # float32, bounds of groups in any pose
+    entry_starts: Ints  # (g+1,) int32
+    entries: Floats  # float64, bounds of regions in world axes
     palette_starts: Ints  # (g+1,) int32, first bone of each region
     palette_bones: Ints  # int32, bones of the regions
-    palette: Floats  # (·,12) float64, bones in the axes of the regions
+    palette: Floats  # (·,12) float32, bones in the axes of the regions
     rest_from_region: Floats  # (g,12) float64
+    extents: Floats  # (g,2+r) float64, largest coordinate, error of the sum of weights, largest displacements
+    region_stamps: Ints  # (g+1,) int64
+    region_pads: Floats  # (g+1,4) float64
+    lanes: Floats  # float32, sums of a group
     posed: Floats  # (v,3) float64
     stamps: Ints  # (v,) int64
     box_stamps: Ints  # (n,) int64
@@ -98,7 +104,6 @@ class Tree(NamedTuple):
     n_vertices: int
     n_slots: int
     n_offsets: int
-    n_eager: int
     n_regions: int
     n_top: int
     rank: int
@@ -171,18 +176,24 @@ def open_tree(table: Int64, frame: int) -> Tree:
         f4_at(_at(table, 17, frame)),
         f8_at(_at(table, 18, frame)),
         f4_at(_at(table, 19, frame)),
-        f8_at(_at(table, 20, frame)),
-        i4_at(_at(table, 21, frame)),
+        i4_at(_at(table, 20, frame)),
+        f4_at(_at(table, 21, frame)),
         i4_at(_at(table, 22, frame)),
-        i4_at(_at(table, 23, frame)),
-        f8_at(_at(table, 24, frame)),
-        f8_at(_at(table, 25, frame)),
-        f8_at(_at(table, 26, frame)),
-        i8_at(_at(table, 27, frame)),
-        i8_at(_at(table, 28, frame)),
-        f8_at(_at(table, 29, frame)),
+        f8_at(_at(table, 23, frame)),
+        i4_at(_at(table, 24, frame)),
+        i4_at(_at(table, 25, frame)),
+        f4_at(_at(table, 26, frame)),
+        f8_at(_at(table, 27, frame)),
+        f8_at(_at(table, 28, frame)),
+        i8_at(_at(table, 29, frame)),
         f8_at(_at(table, 30, frame)),
-        i8_at(_at(table, 31, frame)),
+        f4_at(_at(table, 31, frame)),
+        f8_at(_at(table, 32, frame)),
+        i8_at(_at(table, 33, frame)),
+        i8_at(_at(table, 34, frame)),
+        f8_at(_at(table, 35, frame)),
+        f8_at(_at(table, 36, frame)),
+        i8_at(_at(table, 37, frame)),
         table[c] + frame,
         table[c + 1],
         table[c + 2],
@@ -196,7 +207,6 @@ def open_tree(table: Int64, frame: int) -> Tree:
         table[c + 10],
         table[c + 11],
         table[c + 12],
-        table[c + 13],
     )
 
 
@@ -221,3 +231,16 @@ def retarget(table: Int64, arrays: dict[str, NDArray[Any]], serial: int) -> Int6
         out[FIELD[name]] = array.ctypes.data
     out[SERIAL] = serial
     return out
+
+
+@compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 f8.3r i8.1")
+def copy_pose(template: Int64, serial: int, transforms: Float64, table: Int64) -> bool:
+    """Write the table of a new pose, its bones behind it; whether all their numbers are finite."""
+    numbers, bones, total = f8_at(table.ctypes.data), f8_at(transforms.ctypes.data), 0.0
+    for n in range(TABLE):
+        table[n] = template[n]
+    table[SERIAL] = serial
+    for n in range(transforms.size):
+        numbers[TABLE + n] = bones[n]
+        total += 0.0 * bones[n]  # NaN unless it is finite
+    return total == 0.0

@@ -1,0 +1,144 @@
+"""Eight numbers of float32 in one vector register, as compiled kernels see them.
+
+    p = load_lanes(pointer, at)          # eight numbers side by side
+    q = abs(p) * w + p                   # with eight numbers or one
+    store_lanes(pointer, at, q)
+
+LLVM maps the operations to the registers of the machine: one of AVX, two of SSE or NEON.
+
+Notes. Loops over eight numbers of arrays stay scalar: LLVM does not vectorise loops of fewer than 16 steps that need
+checks whether arrays overlap, and sums in arrays are loaded and stored for every term. A group of eight boxes of 2.1
+major and 11.6 minor bones (`apply/collide/pose_bounds.py`): NOTE
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.types import CPointer
+from numba.core.typing import signature
+from numba.core.typing.templates import ConcreteTemplate, infer_global
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+#: Numbers of a register.
+LANES = 8
+#: Products and sums may be fused.
+_FLAGS = ("contract", "nsz")
+
+
+class Lanes:
+    """Eight numbers, in a compiled kernel."""
+
+    def __add__(self, other: Lanes | float) -> Lanes:
+        raise NotImplementedError
+
+    def __sub__(self, other: Lanes | float) -> Lanes:
+        raise NotImplementedError
+
+    def __mul__(self, other: Lanes | float) -> Lanes:
+        raise NotImplementedError
+
+    def __abs__(self) -> Lanes:
+        raise NotImplementedError
+
+
+class LanesType(types.Type):
+    """The type of eight numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")  # type: ignore[no-untyped-call]
+
+
+lanes_type = LanesType()
+_VECTOR = ir.VectorType(ir.FloatType(), LANES)
+
+
+@register_model(LanesType)
+class LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    """A vector of LLVM."""
+
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)
+
+
+def _splat(builder: Any, number: Any) -> Any:
+    """A number in all lanes."""
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), lanes)
+
+
+def _define(operators: tuple[Any, ...], instruction: str) -> None:
+    """Define operators of two vectors, or of a vector and a number."""
+    pairs = [(lanes_type, lanes_type), (lanes_type, types.float32), (types.float32, lanes_type)]
+
+    class Cases(ConcreteTemplate):  # type: ignore[misc]
+        cases = [signature(lanes_type, *pair) for pair in pairs]  # noqa: RUF012
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        both = [
+            value if kind is lanes_type else _splat(builder, value)
+            for kind, value in zip(signature.args, arguments, strict=True)
+        ]
+        return getattr(builder, instruction)(*both, flags=_FLAGS)
+
+    for each in operators:
+        infer_global(each)(Cases)
+        for pair in pairs:
+            lower_builtin(each, *pair)(lower)
+
+
+_define((operator.add, operator.iadd), "fadd")
+_define((operator.sub, operator.isub), "fsub")
+_define((operator.mul, operator.imul), "fmul")
+
+
+@infer_global(abs)
+class _Absolute(ConcreteTemplate):  # type: ignore[misc]
+    cases = [signature(lanes_type, lanes_type)]  # noqa: RUF012
+
+
+@lower_builtin(abs, LanesType)
+def _absolute(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind = ir.FunctionType(_VECTOR, [_VECTOR])
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f32")  # type: ignore[no-untyped-call]
+    return builder.call(function, arguments)
+
+
+def _place(builder: Any, pointer: Any, index: Any) -> Any:
+    """The address of eight numbers."""
+    return builder.bitcast(builder.gep(pointer, [index]), _VECTOR.as_pointer())
+
+
+@intrinsic
+def load_lanes(typing_context: Any, pointer: Any, index: Any) -> Any:
+    """Eight numbers of an array, from an index on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(builder, *arguments), align=4)
+
+    return lanes_type(CPointer(types.float32), types.int64), generate  # type: ignore[no-untyped-call]
+
+
+@intrinsic
+def store_lanes(typing_context: Any, pointer: Any, index: Any, value: Any) -> Any:
+    """Store eight numbers in an array, from an index on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _place(builder, *arguments[:2]), align=4)
+        return context.get_dummy_value()
+
+    return types.void(CPointer(types.float32), types.int64, lanes_type), generate  # type: ignore[no-untyped-call]
+
+
+@intrinsic
+def all_lanes(typing_context: Any, number: Any) -> Any:
+    """A number in all lanes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _splat(builder, arguments[0])
+
+    return lanes_type(types.float32), generate  # type: ignore[no-untyped-call]
