@@ -57,7 +57,8 @@ def bound_records(tree: CollisionTree) -> Arrays:
     n_regions = len(parts) + 1
     return {
         "nodes": nodes,
-        "groups": np.array([*builder.integers, 0], np.int32),
+        "groups": builder.groups(),
+        "group_stamps": np.zeros(max(1, len(builder.starts)), np.int64),
         "records": np.concatenate([*builder.records, np.zeros(1, np.float32)]),
         "entry_starts": np.concatenate([[0], np.cumsum([len(entry) for entry in entries])]).astype(np.int32),
         "entries": np.concatenate(entries),
@@ -169,8 +170,14 @@ class _Builder:
         self._tree, self._nodes = tree, nodes
         self._first, self._count = first_triangles(nodes), tree.node_triangles
         self.integers: list[int] = []
+        self.starts: list[int] = []
         self.records: list[Float32] = []
         self._length = 0
+
+    def groups(self) -> Int32:
+        """Where the integers of each group begin, and these."""
+        starts = np.array(self.starts, np.int64) + len(self.starts)
+        return np.concatenate([starts, self.integers, [0]]).astype(np.int32)
 
     def add_region(self, region: int, part: _Part) -> None:
         """Add the groups of a region."""
@@ -179,15 +186,17 @@ class _Builder:
         if self._nodes[root, COUNT]:
             return
         for head, members, inner in _groups(self._nodes, root):
-            self._nodes[head, BOUND] = len(self.integers)
+            self._nodes[head, BOUND] = len(self.starts)
             self._add(part, members, [head, *inner])
 
     def _add(self, part: _Part, members: list[int], inner: list[int]) -> None:
         """Add a group of nodes; inner nodes are those whose boxes are united from them, the head first."""
         inside = [np.searchsorted(part.vertices, self._vertices(node)) for node in members]
         major, minor, record = _group_record(part, inside)
+        self.starts.append(len(self.integers))
         self.integers += [len(members), len(inner), len(major), len(minor), self._length]
-        self.integers += [*members, *inner[::-1], *major, *minor]
+        united = [[node, int(self._nodes[node, CHILD])] for node in reversed(inner)]
+        self.integers += [*members, *sum(united, []), *major, *minor]
         self.records.append(record)
         self._length += len(record)
 

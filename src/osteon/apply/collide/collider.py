@@ -76,7 +76,7 @@ NO_BUDGET, BAD = 1 << 62, -2
 #: In a new pose: so many queries are worth refitting at once; bounds that may be computed before, per vertex.
 MANY, WASTE = 32, 0.03
 #: Arrays of new poses that queries write to.
-OWN = ("boxes", "palette", "frames", "region_stamps", "region_pads", "lanes")
+OWN = ("boxes", "palette", "frames", "group_stamps", "region_stamps", "region_pads", "lanes")
 #: Entry points of compiled kernels by name, once a collider exists. A call of one costs 0.15 us; a check of the types
 #: of its arguments would add 0.1.
 _CALL: dict[str, Any] = {}
@@ -323,8 +323,9 @@ class Collider:
             own: Arrays = {name: shared[name].copy() for name in OWN if name in shared}
             self._twin_lazy = own
             arrays["box_stamps"][:] = 0
-            if "region_stamps" in own:
-                own["region_stamps"][:] = 0
+            for name in ("group_stamps", "region_stamps"):
+                if name in own:
+                    own[name][:] = 0
             arrays |= own
         return retarget(table, arrays, int(table[SERIAL]))
 

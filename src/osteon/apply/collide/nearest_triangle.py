@@ -79,7 +79,7 @@ def _least(tree: Tree, kind: int, node: int) -> float:
         x = max(max(tree.boxes[b] - tree.scratch[s], tree.scratch[s] - tree.boxes[b + 3]), 0.0)
         y = max(max(tree.boxes[b + 1] - tree.scratch[s + 1], tree.scratch[s + 1] - tree.boxes[b + 4]), 0.0)
         z = max(max(tree.boxes[b + 2] - tree.scratch[s + 2], tree.scratch[s + 2] - tree.boxes[b + 5]), 0.0)
-        return math.sqrt(x * x + y * y + z * z) - tree.scratch[WORLD + RADIUS]
+        return x * x + y * y + z * z
     if kind == PLANE:
         height = -tree.scratch[s + 3]
         for i in range(3):
@@ -144,7 +144,8 @@ def _promise(tree: Tree, kind: int, node: int, least: float) -> float:
     if kind == PLANE:
         return least + SHARE * (x * tree.scratch[s] + y * tree.scratch[s + 1] + z * tree.scratch[s + 2])
     x, y, z = x - tree.scratch[s], y - tree.scratch[s + 1], z - tree.scratch[s + 2]
-    return least + SHARE * math.sqrt(x * x + y * y + z * z)
+    squared = x * x + y * y + z * z
+    return least + SHARE * (squared if kind == POINT else math.sqrt(squared))
 
 
 @inlined
@@ -153,7 +154,7 @@ def _measure(tree: Tree, kind: int, t: int) -> float:
     a, b, c = corner(tree, t, 0), corner(tree, t, 1), corner(tree, t, 2)
     if kind == POINT:
         squared, _, _ = on_triangle(a, b, c, _read(tree, WORLD))
-        return math.sqrt(squared) - tree.scratch[WORLD + RADIUS]
+        return squared
     if kind == PLANE:
         n = _read(tree, WORLD)
         return min(dot(n, a), min(dot(n, b), dot(n, c))) - tree.scratch[WORLD + 3]
@@ -161,6 +162,17 @@ def _measure(tree: Tree, kind: int, t: int) -> float:
         return _measure_segment(tree, a, b, c)
     gap, _ = box_triangle(_read(tree, WORLD + 3), _in_box(tree, a), _in_box(tree, b), _in_box(tree, c))
     return gap
+
+
+@inlined
+def _off_triangle(tree: Tree, t: int) -> float:
+    """The squared distance of the point from the box of a triangle."""
+    a, b, c = corner(tree, t, 0), corner(tree, t, 1), corner(tree, t, 2)
+    q = _read(tree, WORLD)
+    x = max(max(min(a[0], min(b[0], c[0])) - q[0], q[0] - max(a[0], max(b[0], c[0]))), 0.0)
+    y = max(max(min(a[1], min(b[1], c[1])) - q[1], q[1] - max(a[1], max(b[1], c[1]))), 0.0)
+    z = max(max(min(a[2], min(b[2], c[2])) - q[2], q[2] - max(a[2], max(b[2], c[2]))), 0.0)
+    return x * x + y * y + z * z
 
 
 @lean
@@ -188,6 +200,9 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
     """
     begin(tree)
     best, found, n_found, nodes, leaves, region = limit, -1, 0, 1, 0, 0
+    if kind == POINT:
+        reach = max(limit + tree.scratch[WORLD + RADIUS], 0.0)
+        best = reach * reach
     for i in range(SHAPE):
         tree.scratch[LOCAL + i] = tree.scratch[WORLD + i]
     tree.stack[0], tree.stack[1], depth = 0.0, _least(tree, kind, 0), 1
@@ -208,6 +223,8 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
             skin_leaf(tree, node)
             first = tree.nodes[row + FIRST]
             for k in range(first, first + tree.nodes[row + COUNT]):
+                if kind == POINT and _off_triangle(tree, k) > best:
+                    continue
                 g = _measure(tree, kind, k)
                 if g <= best and found_all:
                     if n_found < room:
@@ -231,6 +248,8 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
             depth += 1
     tree.counts[0] += nodes
     tree.counts[3] += leaves
+    if kind == POINT:
+        best = math.sqrt(best) - tree.scratch[WORLD + RADIUS]
     return best, found, n_found
 
 

@@ -4,13 +4,9 @@
 from __future__ import annotations
 
 from osteon.apply.collide.deformation_bounds import begin_frame, sphere_node
-from osteon.apply.collide.leaf_vertices import fit_nodes
 from osteon.apply.collide.pose_bounds import begin_pose, bound_group, place_region
-from osteon.apply.collide.tree_table import BOUND, CHILD, CLUSTER, DEFORMED, INSIDE, LAZY, STORED, VERTEX, WIDTH, Tree
+from osteon.apply.collide.tree_table import BOUND, CHILD, DEFORMED, LAZY, STORED, WIDTH, Tree
 from osteon.core.kernels import inlined, lean
-
-#: The cost of a cluster over that of a bound.
-CLUSTER_WORK = 4
 
 
 @inlined
@@ -36,8 +32,9 @@ def enter_region(tree: Tree, entry: int) -> int:
 def reach_children(tree: Tree, node: int) -> None:
     """Make the boxes of both children of an inner node valid."""
     if tree.bounds_by == LAZY:
-        if tree.nodes[WIDTH * node + BOUND] != INSIDE and tree.box_stamps[node] != tree.serial:
-            _bound_below(tree, node)
+        group = tree.nodes[WIDTH * node + BOUND]
+        if group >= 0 and tree.group_stamps[group] != tree.serial:
+            bound_group(tree, node)
     elif tree.bounds_by == DEFORMED:
         one = tree.nodes[WIDTH * node + CHILD]
         if tree.box_stamps[one] != tree.serial:
@@ -53,18 +50,7 @@ def _compute_spheres(tree: Tree, one: int) -> None:
     tree.counts[1] += 2
 
 
-@lean
-def _bound_below(tree: Tree, node: int) -> None:
-    """Compute the boxes of the group or cluster below a node."""
-    if tree.nodes[WIDTH * node + BOUND] != CLUSTER:
-        bound_group(tree, node)
-        return
-    fit_nodes(tree, tree.nodes[WIDTH * node + CHILD], tree.nodes[WIDTH * node + VERTEX], tree.scratch[0])
-    tree.box_stamps[node] = tree.serial
-    tree.counts[2] += 1
-
-
 @inlined
 def work_of(tree: Tree) -> int:
-    """The cost of all boxes computed so far, in units of one bound."""
-    return tree.counts[1] + CLUSTER_WORK * tree.counts[2]
+    """The number of boxes computed so far."""
+    return tree.counts[1]

@@ -209,14 +209,15 @@ def _orthonormal(x: Point, y: Point) -> tuple[Point, Point, Point]:
 @fused_call
 def bound_group(tree: Tree, head: int) -> None:
     """Store the boxes of the nodes of a group, and of the nodes between them and its head."""
-    at = tree.nodes[WIDTH * head + BOUND]
+    group = tree.nodes[WIDTH * head + BOUND]
+    at = tree.groups[group]
     region = tree.nodes[WIDTH * head + REGION]
     n_nodes, n_inner = tree.groups[at], tree.groups[at + 1]
     n_major, n_minor = tree.groups[at + 2], tree.groups[at + 3]
     r, o, record = tree.records, tree.lanes, tree.groups[at + 4]
     members = at + GROUP_HEAD
     inner = members + n_nodes
-    listed = inner + n_inner
+    listed = inner + 2 * n_inner
     base = tree.palette_starts[region - 1]
     rows = record + RECORD_HEAD + RECORD_COLUMN * tree.rank
     x, y, z = _load_three(r, rows)
@@ -293,10 +294,9 @@ def bound_group(tree: Tree, head: int) -> None:
         to = 6 * tree.groups[members + n]
         for i in range(6):
             tree.boxes[to + i] = o[LANES * i + n]
-    for n in range(n_inner):
-        node = tree.groups[inner + n]
-        unite(tree, node, tree.nodes[WIDTH * node + CHILD], tree.nodes[WIDTH * node + CHILD] + 1)
-    tree.box_stamps[head] = tree.serial
+    for n in range(inner, listed, 2):
+        unite(tree, tree.groups[n], tree.groups[n + 1], tree.groups[n + 1] + 1)
+    tree.group_stamps[group] = tree.serial
     tree.counts[1] += n_nodes
 
 

@@ -42,8 +42,8 @@ from osteon.core.kernels import compiled_by, inlined
 #: Columns of `nodes`.
 CHILD, FIRST, COUNT, REGION, VERTEX, HELD, BOUND, ENTRY = range(8)
 WIDTH = 8
-#: Values of BOUND that are no record.
-INSIDE, CLUSTER = -1, -2
+#: BOUND of nodes that head no group.
+INSIDE = -1
 #: How a box is found.
 STORED, LAZY, DEFORMED = 0, 1, 2
 #: How a vertex is found.
@@ -89,6 +89,7 @@ class Tree(NamedTuple):
     palette: Floats  # (·,12) float32, bones in the axes of the regions
     rest_from_region: Floats  # (g,12) float64
     extents: Floats  # (g,2+r) float64, largest coordinate, error of the sum of weights, largest displacements
+    group_stamps: Ints  # int64
     region_stamps: Ints  # (g+1,) int64
     region_pads: Floats  # (g+1,4) float64
     lanes: Floats  # float32, sums of a group
@@ -186,14 +187,15 @@ def open_tree(table: Int64, frame: int) -> Tree:
         f8_at(_at(table, 27, frame)),
         f8_at(_at(table, 28, frame)),
         i8_at(_at(table, 29, frame)),
-        f8_at(_at(table, 30, frame)),
-        f4_at(_at(table, 31, frame)),
-        f8_at(_at(table, 32, frame)),
-        i8_at(_at(table, 33, frame)),
+        i8_at(_at(table, 30, frame)),
+        f8_at(_at(table, 31, frame)),
+        f4_at(_at(table, 32, frame)),
+        f8_at(_at(table, 33, frame)),
         i8_at(_at(table, 34, frame)),
-        f8_at(_at(table, 35, frame)),
+        i8_at(_at(table, 35, frame)),
         f8_at(_at(table, 36, frame)),
-        i8_at(_at(table, 37, frame)),
+        f8_at(_at(table, 37, frame)),
+        i8_at(_at(table, 38, frame)),
         table[c] + frame,
         table[c + 1],
         table[c + 2],
