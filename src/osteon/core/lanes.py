@@ -108,6 +108,23 @@ def _absolute(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return builder.call(function, arguments)
 
 
+def _selected(comparison: str) -> Any:
+    """An intrinsic: the first of two vectors where the comparison holds, else the second."""
+
+    @intrinsic
+    def select(typing_context: Any, one: Any, other: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(comparison, *arguments), *arguments)
+
+        return lanes_type(lanes_type, lanes_type), generate  # type: ignore[no-untyped-call]
+
+    return select
+
+
+#: The smaller and the larger of two vectors, lane by lane; the second where the first is NaN.
+least_lanes, most_lanes = _selected("<"), _selected(">")
+
+
 def _place(builder: Any, pointer: Any, index: Any) -> Any:
     """The address of eight numbers."""
     return builder.bitcast(builder.gep(pointer, [index]), _VECTOR.as_pointer())

@@ -59,6 +59,8 @@ def bound_records(tree: CollisionTree) -> Arrays:
         "nodes": nodes,
         "groups": builder.groups(),
         "group_stamps": np.zeros(max(1, len(builder.starts)), np.int64),
+        "spread_stamps": np.zeros(max(1, len(builder.starts)), np.int64),
+        "group_boxes": np.empty((max(1, len(builder.starts)), 6, LANES), np.float32),
         "records": np.concatenate([*builder.records, np.zeros(1, np.float32)]),
         "entry_starts": np.concatenate([[0], np.cumsum([len(entry) for entry in entries])]).astype(np.int32),
         "entries": np.concatenate(entries),
@@ -71,7 +73,7 @@ def bound_records(tree: CollisionTree) -> Arrays:
         "boxes": np.empty((tree.n_nodes, 6), np.float32),
         "region_stamps": np.zeros(n_regions, np.int64),
         "region_pads": np.zeros((n_regions, 4)),
-        "lanes": np.zeros(LANES * 32, np.float32),
+        "lanes": np.zeros(3 * LANES, np.float32),
     }
 
 

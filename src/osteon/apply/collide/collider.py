@@ -76,7 +76,7 @@ NO_BUDGET, BAD = 1 << 62, -2
 #: In a new pose: so many queries are worth refitting at once; bounds that may be computed before, per vertex.
 MANY, WASTE = 32, 0.03
 #: Arrays of new poses that queries write to.
-OWN = ("boxes", "palette", "frames", "group_stamps", "region_stamps", "region_pads", "lanes")
+OWN = ("boxes", "palette", "frames", "group_boxes", "group_stamps", "spread_stamps", "region_stamps", "region_pads", "lanes")
 #: Entry points of compiled kernels by name, once a collider exists. A call of one costs 0.15 us; a check of the types
 #: of its arguments would add 0.1.
 _CALL: dict[str, Any] = {}
@@ -323,7 +323,7 @@ class Collider:
             own: Arrays = {name: shared[name].copy() for name in OWN if name in shared}
             self._twin_lazy = own
             arrays["box_stamps"][:] = 0
-            for name in ("group_stamps", "region_stamps"):
+            for name in ("group_stamps", "spread_stamps", "region_stamps"):
                 if name in own:
                     own[name][:] = 0
             arrays |= own

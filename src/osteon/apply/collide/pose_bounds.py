@@ -109,7 +109,7 @@ def _bound_entry(tree: Tree, node: int, region: int) -> None:
 
 @lean
 def place_region(tree: Tree, root: int) -> None:
-    """Compute the frame and the bones of a region, and the box of its root, unless they are known in this pose."""
+    """Compute the frame and the bones of a region, and the box of its root if that is a leaf, unless they are known."""
     region = tree.nodes[WIDTH * root + REGION]
     if tree.region_stamps[region] == tree.serial:
         return
@@ -117,8 +117,6 @@ def place_region(tree: Tree, root: int) -> None:
     _place_bones(tree, region - 1)
     if tree.nodes[WIDTH * root + COUNT]:
         fit_leaf(tree, root, region, root, tree.scratch[0])
-    else:
-        bound_group(tree, root)
 
 
 @fused_call
@@ -207,14 +205,12 @@ def _orthonormal(x: Point, y: Point) -> tuple[Point, Point, Point]:
 
 
 @fused_call
-def bound_group(tree: Tree, head: int) -> None:
-    """Store the boxes of the nodes of a group, and of the nodes between them and its head."""
-    group = tree.nodes[WIDTH * head + BOUND]
+def bound_group(tree: Tree, group: int, region: int) -> None:
+    """Store the boxes of the nodes of a group: their lowest and highest coordinates in six rows."""
     at = tree.groups[group]
-    region = tree.nodes[WIDTH * head + REGION]
     n_nodes, n_inner = tree.groups[at], tree.groups[at + 1]
     n_major, n_minor = tree.groups[at + 2], tree.groups[at + 3]
-    r, o, record = tree.records, tree.lanes, tree.groups[at + 4]
+    r, record = tree.records, tree.groups[at + 4]
     members = at + GROUP_HEAD
     inner = members + n_nodes
     listed = inner + 2 * n_inner
@@ -284,20 +280,29 @@ def bound_group(tree: Tree, head: int) -> None:
     ex = ex + abs(ja) * u + abs(jb) * v + abs(jc) * w + left * b + a
     ey = ey + abs(jd) * u + abs(je) * v + abs(jf) * w + left * c + a
     ez = ez + abs(jg) * u + abs(jh) * v + abs(ji) * w + left * d + a
-    store_lanes(o, 0, cx - ex)
-    store_lanes(o, LANES, cy - ey)
-    store_lanes(o, 2 * LANES, cz - ez)
-    store_lanes(o, 3 * LANES, cx + ex)
-    store_lanes(o, 4 * LANES, cy + ey)
-    store_lanes(o, 5 * LANES, cz + ez)
-    for n in range(n_nodes):
-        to = 6 * tree.groups[members + n]
-        for i in range(6):
-            tree.boxes[to + i] = o[LANES * i + n]
-    for n in range(inner, listed, 2):
-        unite(tree, tree.groups[n], tree.groups[n + 1], tree.groups[n + 1] + 1)
+    o, at = tree.group_boxes, 6 * LANES * group
+    store_lanes(o, at, cx - ex)
+    store_lanes(o, at + LANES, cy - ey)
+    store_lanes(o, at + 2 * LANES, cz - ez)
+    store_lanes(o, at + 3 * LANES, cx + ex)
+    store_lanes(o, at + 4 * LANES, cy + ey)
+    store_lanes(o, at + 5 * LANES, cz + ez)
     tree.group_stamps[group] = tree.serial
     tree.counts[1] += n_nodes
+
+
+@lean
+def spread_group(tree: Tree, group: int) -> None:
+    """Store the boxes of the nodes of a group, and of the nodes between them and its head, as those of other nodes."""
+    tree.spread_stamps[group] = tree.serial
+    at, row = tree.groups[group], 6 * LANES * group
+    members = at + GROUP_HEAD
+    inner = members + tree.groups[at]
+    for n in range(members, inner):
+        for i in range(6):
+            tree.boxes[6 * tree.groups[n] + i] = tree.group_boxes[row + LANES * i + n - members]
+    for n in range(inner, inner + 2 * tree.groups[at + 1], 2):
+        unite(tree, tree.groups[n], tree.groups[n + 1], tree.groups[n + 1] + 1)
 
 
 @inlined

@@ -90,9 +90,11 @@ class Tree(NamedTuple):
     rest_from_region: Floats  # (g,12) float64
     extents: Floats  # (g,2+r) float64, largest coordinate, error of the sum of weights, largest displacements
     group_stamps: Ints  # int64
+    group_boxes: Floats  # (·,6,8) float32
+    spread_stamps: Ints  # int64, for groups whose boxes are in `boxes` too
     region_stamps: Ints  # (g+1,) int64
     region_pads: Floats  # (g+1,4) float64
-    lanes: Floats  # float32, sums of a group
+    lanes: Floats  # (3,8) float32, of a query
     posed: Floats  # (v,3) float64
     stamps: Ints  # (v,) int64
     box_stamps: Ints  # (n,) int64
@@ -187,15 +189,17 @@ def open_tree(table: Int64, frame: int) -> Tree:
         f8_at(_at(table, 27, frame)),
         f8_at(_at(table, 28, frame)),
         i8_at(_at(table, 29, frame)),
-        i8_at(_at(table, 30, frame)),
-        f8_at(_at(table, 31, frame)),
-        f4_at(_at(table, 32, frame)),
+        f4_at(_at(table, 30, frame)),
+        i8_at(_at(table, 31, frame)),
+        i8_at(_at(table, 32, frame)),
         f8_at(_at(table, 33, frame)),
-        i8_at(_at(table, 34, frame)),
-        i8_at(_at(table, 35, frame)),
-        f8_at(_at(table, 36, frame)),
-        f8_at(_at(table, 37, frame)),
-        i8_at(_at(table, 38, frame)),
+        f4_at(_at(table, 34, frame)),
+        f8_at(_at(table, 35, frame)),
+        i8_at(_at(table, 36, frame)),
+        i8_at(_at(table, 37, frame)),
+        f8_at(_at(table, 38, frame)),
+        f8_at(_at(table, 39, frame)),
+        i8_at(_at(table, 40, frame)),
         table[c] + frame,
         table[c + 1],
         table[c + 2],

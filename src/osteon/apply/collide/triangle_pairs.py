@@ -184,7 +184,12 @@ def _is_inner(tree: Tree, node: int) -> bool:
 @inlined
 def _enter(tree: Tree, node: int) -> int:
     """The root of the region of an entry, else the node itself."""
-    return enter_region(tree, node) if tree.nodes[WIDTH * node + ENTRY] else node
+    if tree.nodes[WIDTH * node + ENTRY] == 0:
+        return node
+    root = enter_region(tree, node)
+    if tree.nodes[WIDTH * root + COUNT] == 0:
+        reach_children(tree, root)
+    return root
 
 
 @lean
