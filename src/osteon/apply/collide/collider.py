@@ -81,6 +81,7 @@ OWN = ("boxes", "palette", "frames", "group_boxes", "group_stamps", "spread_stam
 #: of its arguments would add 0.1.
 _CALL: dict[str, Any] = {}
 _NOTHING: Arrays = {}
+_DOUBLE = np.dtype(np.float64)
 
 
 def _make_ready() -> None:
@@ -123,6 +124,7 @@ class Collider:
         "_lazy_size",
         "_lazy_template",
         "_pad",
+        "_plain",
         "_poses",
         "_refit_template",
         "_serial",
@@ -142,6 +144,7 @@ class Collider:
         self._caches = _Caches.of(tree)
         self._serial = self._lazy_size = 0
         self._shape, self._is_blended = (model.n_bones, 3, 4), tree.vertices_by == BLENDED
+        self._plain: tuple[int, ...] = ()  # the shape of bones that `at` takes without further checks
         self._lazy: Arrays | None = None
         self._spheres: Arrays = {}
         self._twin_caches: _Caches | None = None
@@ -238,6 +241,11 @@ class Collider:
         `coefficients` (r,) are those of corrections in a pose of the bones; without them the corrections are zero.
         """
         if type(pose) is np.ndarray:
+            if coefficients is None and pose.shape == self._plain and pose.dtype == _DOUBLE and pose.flags.c_contiguous:
+                self._serial = serial = self._serial + 1
+                table = np.empty(self._lazy_size, np.int64)
+                if _CALL["copy_pose"](self._lazy_template, serial, pose, table):
+                    return ColliderPose(self, table, 0, _NOTHING)
             return self._posed(pose, coefficients)
         if isinstance(pose, int):
             found = self._poses.get(pose)
@@ -301,6 +309,7 @@ class Collider:
         table[FIELD["n_top"] + N_POINTERS] = int((self.tree.nodes[:, REGION] == 0).sum())
         table[[FIELD["transforms"], FIELD["coefficients"]]] = 8 * TABLE, 8 * (TABLE + 12 * self.model.n_bones)
         self._lazy_template, self._lazy_size = table, len(table) + 12 * self.model.n_bones + self.tree.rank
+        self._plain = () if self.tree.rank else self._shape
 
     def _refit_table(self, arrays: Arrays) -> Int64:
         """The table of a new pose with all vertices skinned and all boxes fitted to them; `arrays` gets the boxes."""
@@ -448,15 +457,10 @@ class ColliderPose:
     def plane(self, normal: Triple, height: float) -> Contact | None:
         """The deepest contact with the half-space  normal . x <= height."""
         x, y, z = normal
-        length = math.sqrt(x * x + y * y + z * z)
-        if not length > 0:
-            _refuse("plane", "a normal that is not zero")
-        g, k, px, py, pz, nx, ny, nz = _CALL["one_plane"](
-            self._table, self._frame, x / length, y / length, z / length, height / length, 0.0
-        )
+        g, k, px, py, pz, nx, ny, nz = _CALL["one_plane"](self._table, self._frame, x, y, z, height)
         if k >= 0:
             return Contact(-g, k, (px, py, pz), (nx, ny, nz))
-        return None if k == -1 else _refuse("plane", "a finite normal and a finite height")
+        return None if k == -1 else _refuse("plane", "a normal that is finite and not zero, and a finite height")
 
     def capsule(self, start: Triple, end: Triple, radius: float) -> Contact | None:
         """The deepest contact with a capsule around a segment."""

@@ -466,15 +466,16 @@ def one_point(table: Int64, frame: int, x: float, y: float, z: float, radius: fl
     return _nearest(tree, POINT, limit)
 
 
-@compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 f8 f8 f8 f8 f8")
-def one_plane(table: Int64, frame: int, x: float, y: float, z: float, height: float, limit: float) -> NearResult:
-    """The lowest point above a plane with a unit normal."""
-    if not abs(x + y + z + height) < math.inf:
+@compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 f8 f8 f8 f8")
+def one_plane(table: Int64, frame: int, x: float, y: float, z: float, height: float) -> NearResult:
+    """The lowest point below the plane  normal . p = height, whose normal may have any length."""
+    length = math.sqrt(x * x + y * y + z * z)
+    if not (length > 0 and abs(x + y + z + height) < math.inf):
         return math.nan, -2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     tree = open_tree(table, frame)
-    _write(tree, WORLD, (x, y, z))
-    tree.scratch[WORLD + 3] = height
-    return _nearest(tree, PLANE, limit)
+    _write(tree, WORLD, (x / length, y / length, z / length))
+    tree.scratch[WORLD + 3] = height / length
+    return _nearest(tree, PLANE, 0.0)
 
 
 @inlined
