@@ -139,7 +139,7 @@ def _range(values: Float64) -> tuple[Float64, Float64]:
     return middle, np.abs(values - middle).max(axis=0) * WIDER
 
 
-def _entry_record(part: _Part) -> Float64:
+def _entry_record(part: _Part) -> Float32:
     """The record of a region's entry.
 
     Of the main bone: middle and half range of sum_b w_vb p_v + delta_vb in the axes of the region, eps, sum of absolute
@@ -148,21 +148,22 @@ def _entry_record(part: _Part) -> Float64:
     """
     total = part.weights.sum(axis=1)
     whole = total[:, None] * part.rest + part.offsets.sum(axis=1)
-    head = [*_range(whole), [part.eps, np.abs(part.weights).sum(axis=1).max()]]
+    head = [*_range(whole), [part.eps * WIDER, np.abs(part.weights).sum(axis=1).max() * WIDER]]
     columns = []
     for column in np.moveaxis(part.basis, 1, 0):
         middle = 0.5 * (column.min(axis=0) + column.max(axis=0))
-        spread = np.linalg.norm(column - middle, axis=1).max() * WIDER
-        columns.append([*middle, *(part.axes @ middle), spread, 0.0])
+        spread = np.linalg.norm(column - middle, axis=1).max()
+        spread += (WIDER - 1) * (spread + np.abs(middle).sum())
+        columns.append([*(part.axes @ middle), *middle, spread, 0.0])
     places = part.rest @ part.axes.T + part.center
     bones = []
     for b in range(1, len(part.bones)):
         w, off = part.weights[:, b], part.offsets[:, b] @ part.axes.T
         share = np.abs(w) / max(np.abs(w).sum(), 1e-300)
-        origin = share @ places
+        origin = (share @ places).astype(np.float32).astype(np.float64)
         parts = np.concatenate([w[:, None] * (places - origin) + off, w[:, None]], axis=1)
         bones.append(np.concatenate([origin, *_range(parts)]))
-    return np.concatenate([np.concatenate(head), *columns, *bones])
+    return np.concatenate([np.concatenate(head), *columns, *bones]).astype(np.float32)
 
 
 class _Builder:

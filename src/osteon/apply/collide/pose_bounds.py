@@ -181,8 +181,8 @@ def _place_bones(tree: Tree, region: int) -> None:
         tree.palette[to], tree.palette[to + 1], tree.palette[to + 2], tree.palette[to + 3] = a, b, c, d
         tree.palette[to + 4], tree.palette[to + 5], tree.palette[to + 6], tree.palette[to + 7] = e, f, g, h
         tree.palette[to + 8], tree.palette[to + 9], tree.palette[to + 10], tree.palette[to + 11] = i, j, k, w
-        linear = abs(a) + abs(b) + abs(c) + abs(e) + abs(f) + abs(g) + abs(i) + abs(j) + abs(k)
-        size = max(size, linear * extent + abs(d) + abs(h) + abs(w))
+        linear = max(abs(a) + abs(b) + abs(c), max(abs(e) + abs(f) + abs(g), abs(i) + abs(j) + abs(k)))
+        size = max(size, linear * extent + max(abs(d), max(abs(h), abs(w))))
     tree.frames[m], tree.frames[m + 1], tree.frames[m + 2], tree.frames[m + 3] = ua, ub, uc, ox
     tree.frames[m + 4], tree.frames[m + 5], tree.frames[m + 6], tree.frames[m + 7] = ud, ue, uf, oy
     tree.frames[m + 8], tree.frames[m + 9], tree.frames[m + 10], tree.frames[m + 11] = ug, uh, ui, oz

@@ -83,7 +83,7 @@ class Tree(NamedTuple):
     groups: Ints  # int32, nodes and bones of the groups that are bounded together
     records: Floats  # float32, bounds of groups in any pose
     entry_starts: Ints  # (g+1,) int32
-    entries: Floats  # float64, bounds of regions in world axes
+    entries: Floats  # float32, bounds of regions in world axes
     palette_starts: Ints  # (g+1,) int32, first bone of each region
     palette_bones: Ints  # int32, bones of the regions
     palette: Floats  # (·,12) float32, bones in the axes of the regions
@@ -182,7 +182,7 @@ def open_tree(table: Int64, frame: int) -> Tree:
         i4_at(_at(table, 20, frame)),
         f4_at(_at(table, 21, frame)),
         i4_at(_at(table, 22, frame)),
-        f8_at(_at(table, 23, frame)),
+        f4_at(_at(table, 23, frame)),
         i4_at(_at(table, 24, frame)),
         i4_at(_at(table, 25, frame)),
         f4_at(_at(table, 26, frame)),
