@@ -10,7 +10,7 @@ A record of a group has numbers of the group, then rows of `LANES` numbers, one 
 | --- | --- |
 | 6 | p0, H |
 | 3 | with offsets of Animation Space: largest |sum_b delta_vb| |
-| 4 per column | middle and spread of U_rv |
+| 4 per column | middle of U_rv, and its spread times the largest sum of absolute weights |
 | 11 per major bone | w0, g, residual, middle and half range of n |
 | 2 per minor bone | middle and half range of the weights |
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from osteon.apply.collide.collision_tree import CollisionTree
 from osteon.apply.collide.deformation_bounds import first_triangles
-from osteon.apply.collide.tree_table import BOUND, CHILD, COUNT, ENTRY, INSIDE, REGION
+from osteon.apply.collide.tree_table import BOUND, CHILD, COUNT, INSIDE, REGION
 from osteon.core.arrays import Float32, Float64, Int32, Int64
 from osteon.core.character import Arrays
 from osteon.core.lanes import LANES
@@ -98,7 +98,8 @@ class _Part:
     @property
     def largest(self) -> Float64:
         """(r,) the largest coordinate of each column."""
-        return np.abs(self.basis).max(axis=(0, 2), initial=0)
+        found: Float64 = np.abs(self.basis).max(axis=(0, 2), initial=0)
+        return found
 
     @property
     def eps(self) -> float:
@@ -148,7 +149,8 @@ def _entry_record(part: _Part) -> Float32:
     """
     total = part.weights.sum(axis=1)
     whole = total[:, None] * part.rest + part.offsets.sum(axis=1)
-    head = [*_range(whole), [part.eps * WIDER, np.abs(part.weights).sum(axis=1).max() * WIDER]]
+    sums = np.array([part.eps, np.abs(part.weights).sum(axis=1).max()])
+    head = [*_range(whole), sums * WIDER]
     columns = []
     for column in np.moveaxis(part.basis, 1, 0):
         middle = 0.5 * (column.min(axis=0) + column.max(axis=0))
@@ -199,7 +201,7 @@ class _Builder:
         self.starts.append(len(self.integers))
         self.integers += [len(members), len(inner), len(major), len(minor), self._length]
         united = [[node, int(self._nodes[node, CHILD])] for node in reversed(inner)]
-        self.integers += [*members, *sum(united, []), *major, *minor]
+        self.integers += [*members, *(number for pair in united for number in pair), *major, *minor]
         self.records.append(record)
         self._length += len(record)
 
@@ -264,10 +266,11 @@ def _group_record(part: _Part, inside: list[Int64]) -> tuple[list[int], list[int
     if bent.any():
         rows.append(over.largest(np.abs(offsets.sum(axis=1))).T)
     head = [*_range(rest)]
+    total = over.largest(np.abs(weights).sum(axis=1))
     for column in np.moveaxis(part.basis[chosen], 1, 0):
         head += [*_range(column)]
         center, _ = over.range(column)
-        spread = over.largest(np.linalg.norm(column - center[lane], axis=1)) * WIDER
+        spread = over.largest(np.linalg.norm(column - center[lane], axis=1)) * total * WIDER
         rows += [center.T, spread[None]]
     rows += over.major_rows(rest - middle[lane], half, weights[:, major], offsets[:, major])
     w, off = over.range(weights[:, minor])

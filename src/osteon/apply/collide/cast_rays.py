@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from osteon.apply.collide.bound_records import GROUP_HEAD
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf
 from osteon.apply.collide.node_boxes import begin, enter_region, reach_children, reach_group, work_of
-from osteon.apply.collide.tree_table import BOUND, CHILD, COUNT, ENTRY, FIRST, LAZY, REGION, WIDTH, Floats, Tree, f8_at, open_tree
+from osteon.apply.collide.tree_table import (
+    BOUND,
+    CHILD,
+    COUNT,
+    ENTRY,
+    FIRST,
+    LAZY,
+    REGION,
+    WIDTH,
+    Floats,
+    Tree,
+    f8_at,
+    open_tree,
+)
 from osteon.apply.collide.triangle_tests import ray_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import Point, compiled_by, inlined, lean
-from osteon.core.lanes import LANES, all_lanes, least_lanes, load_lanes, most_lanes, store_lanes
+from osteon.core.lanes import LANES, all_lanes, least_lanes, load_lanes, most_lanes, single, store_lanes
 
 #: What a ray looks for.
 FIRST_HIT, ANY_HIT, ALL_HITS = 0, 1, 2
@@ -73,16 +84,16 @@ def _push_group(tree: Tree, head: int, o: Point, inverse: Point, best: float, de
     group = reach_group(tree, head)
     region = tree.nodes[WIDTH * head + REGION]
     pad = ROUNDING * (abs(o[0]) + abs(o[1]) + abs(o[2])) + tree.region_pads[4 * region]
-    near, far = all_lanes(np.float32(0)), all_lanes(np.float32(math.inf))
+    near, far = all_lanes(single(0)), all_lanes(single(math.inf))
     for i in range(3):
         x, way = (o[0], inverse[0]) if i == 0 else ((o[1], inverse[1]) if i == 1 else (o[2], inverse[2]))
-        s = np.float32(min(max(way, -STEEPEST), STEEPEST))
+        s = single(min(max(way, -STEEPEST), STEEPEST))
         row = LANES * (6 * group + i)
-        one = (load_lanes(tree.group_boxes, row) - np.float32(x + pad)) * s
-        other = (load_lanes(tree.group_boxes, row + 3 * LANES) - np.float32(x - pad)) * s
+        one = (load_lanes(tree.group_boxes, row) - single(x + pad)) * s
+        other = (load_lanes(tree.group_boxes, row + 3 * LANES) - single(x - pad)) * s
         near, far = most_lanes(least_lanes(one, other), near), least_lanes(most_lanes(one, other), far)
-    store_lanes(tree.lanes, 0, near * np.float32(1 - ROUNDING))
-    store_lanes(tree.lanes, LANES, far * np.float32(1 + ROUNDING))
+    store_lanes(tree.lanes, 0, near * single(1 - ROUNDING))
+    store_lanes(tree.lanes, LANES, far * single(1 + ROUNDING))
     at, floor = tree.groups[group], depth
     for n in range(tree.groups[at]):
         t = float(tree.lanes[n])

@@ -22,17 +22,28 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from osteon.apply.collide.bound_records import GROUP_HEAD
 from osteon.apply.collide.cast_rays import ROUNDING, into_region, turned
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf, skin_vertex
 from osteon.apply.collide.node_boxes import begin, enter_region, reach_children, reach_group, work_of
-from osteon.apply.collide.tree_table import BOUND, CHILD, COUNT, ENTRY, FIRST, LAZY, REGION, WIDTH, Floats, Tree, f8_at, open_tree
+from osteon.apply.collide.tree_table import (
+    BOUND,
+    CHILD,
+    COUNT,
+    ENTRY,
+    FIRST,
+    LAZY,
+    REGION,
+    WIDTH,
+    Floats,
+    Tree,
+    f8_at,
+    open_tree,
+)
 from osteon.apply.collide.triangle_tests import box_triangle, on_triangle, segment_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, lean, minus
-from osteon.core.lanes import LANES, all_lanes, load_lanes, most_lanes, store_lanes
+from osteon.core.lanes import LANES, all_lanes, load_lanes, most_lanes, single, store_lanes
 
 POINT, SEGMENT, PLANE, BOX = range(4)
 #: Where `scratch` holds the shape in world axes and in those of a region; it starts with the pad of boxes.
@@ -204,27 +215,27 @@ def _push_group(tree: Tree, kind: int, head: int, best: float, depth: int) -> in
     """
     group = reach_group(tree, head)
     pad = tree.region_pads[4 * tree.nodes[WIDTH * head + REGION]]
-    least = order = all_lanes(np.float32(0))
+    least = order = all_lanes(single(0))
     if kind == PLANE:
         pad += ROUNDING * abs(tree.scratch[LOCAL + 3])
-        least = order = all_lanes(np.float32(-tree.scratch[LOCAL + 3] - pad))
+        least = order = all_lanes(single(-tree.scratch[LOCAL + 3] - pad))
     for i in range(3):
         x = tree.scratch[LOCAL + i]
-        s, row = np.float32(x), LANES * (6 * group + i)
+        s, row = single(x), LANES * (6 * group + i)
         low, high = load_lanes(tree.group_boxes, row), load_lanes(tree.group_boxes, row + 3 * LANES)
         if kind == PLANE:
             least += (low if x > 0 else high) * s
-            order += (low + high) * np.float32(0.5 * x)
+            order += (low + high) * single(0.5 * x)
         else:
-            rounded = np.float32(pad + ROUNDING * abs(x))
-            off = most_lanes(most_lanes(low - s, s - high) - rounded, all_lanes(np.float32(0)))
-            middle = (low + high) * np.float32(0.5) - s
+            rounded = single(pad + ROUNDING * abs(x))
+            off = most_lanes(most_lanes(low - s, s - high) - rounded, all_lanes(single(0)))
+            middle = (low + high) * single(0.5) - s
             least += off * off
             order += middle * middle
     if kind == POINT:
-        least = least * np.float32(1 - ROUNDING)
+        least = least * single(1 - ROUNDING)
     store_lanes(tree.lanes, 0, least)
-    store_lanes(tree.lanes, LANES, least + order * np.float32(SHARE))
+    store_lanes(tree.lanes, LANES, least + order * single(SHARE))
     at, floor = tree.groups[group], depth
     for n in range(tree.groups[at]):
         if tree.lanes[n] <= best:
@@ -280,7 +291,7 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
                 elif g < best or (g == best and found < 0):
                     best, found, n_found = g, k, 1
             continue
-        if tree.bounds_by == LAZY and region and (kind == POINT or kind == PLANE):
+        if tree.bounds_by == LAZY and region and kind in (POINT, PLANE):
             nodes += tree.groups[tree.groups[tree.nodes[row + BOUND]]]
             depth = _push_group(tree, kind, node, best, depth)
             continue

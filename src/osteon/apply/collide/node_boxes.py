@@ -1,5 +1,4 @@
-"""Boxes of the nodes that a query reaches: stored for the frame, or computed now.
-"""
+"""Boxes of the nodes that a query reaches: stored for the frame, or computed now."""
 
 from __future__ import annotations
 

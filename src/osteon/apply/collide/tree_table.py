@@ -16,11 +16,12 @@ whose tree was refitted, which have world axes only (`local` = 0).
 | REGION  | number of the region's frame, 0 in the top |
 | VERTEX  | of a leaf: its first entry of `leaf_vertices`; otherwise the node after its subtree |
 | HELD    | of a leaf: its vertices; otherwise 0 |
-| BOUND   | record of its bound in any pose; UNION: the box of its children; CLUSTER: fitted with its cluster |
+| BOUND   | number of the group of nodes that a node heads in new poses; INSIDE: none |
 | ENTRY   | 1 for an entry |
 
-`stamps` holds for every vertex the pose in which `posed` was computed last, `box_stamps` the same for boxes that are
-computed when they are reached. Every pose has its own number, so caches need no clearing.
+`stamps` holds for every vertex the pose in which `posed` was computed last; other arrays of stamps hold the same for
+boxes, groups and regions, which are computed when they are reached.
+Every pose has its own number, so caches need no clearing.
 
 Notes, single call of a kernel with one table and seven numbers: 0.23 us, by its entry point without a check of types
 0.15 us; one with forty arrays 4.6 us. A pointer has no index that wraps around and no references to count.
