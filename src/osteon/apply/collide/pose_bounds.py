@@ -39,7 +39,7 @@ us for the horse, 38 the chicken, 74 the Soldier and 30 CesiumMan:
 | --- | --- | --- | --- | --- |
 | one node at a time, ellipsoids of residuals | 45, 36, 41, 48 | 21, 21, 16, 25 | 20, 17, 16, 27 | 10, 9, 8, 12 |
 | groups of eight, in loops; entries by intervals | 34, 29, 32, 44 | 19, 19, 12, 26 | 19, 18, 16, 24 | 9, 8, 8, 12 |
-| groups in registers, poses made in 1.0 instead of 2.4 us | 19, 16, 18, 26 | 9, 11, 7, 14 | 11, 9, 8, 14 | 5.4, 4.5, 3.9, 6.6 |
+| groups in registers, poses in 1.0 us, not 2.4 | 19, 16, 18, 26 | 9, 11, 7, 14 | 11, 9, 8, 14 | 5.4, 4.5, 3.9, 6.6 |
 | squared distances; boxes of triangles first | 22, 16, 17, 22 | 9.8, 10, 7.8, 12 | 12, 11, 8, 15 | 5.4, 4.4, 4.2, 6.7 |
 | boxes of a group tested in registers | 18, 14, 17, 23 | 8.4, 8.4, 6.9, 12 | 10, 7.7, 7.4, 12 | 4.6, 3.8, 3.6, 6.0 |
 

@@ -353,6 +353,15 @@ def test_no_vertex_escapes(name: str, compact: bool) -> None:
             assert every_escape(collider.at(far)) == 0
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name]().corrections is not None])
+def test_no_vertex_escapes_with_corrections_of_any_size(name: str) -> None:
+    model, collider = subject(name)
+    rng = np.random.default_rng(5)
+    for size in (1.0, 30.0):
+        q = size * rng.normal(size=model.rank)
+        assert every_escape(collider.at(new_pose(model), q)) == 0
+
+
 def test_a_bound_is_exact_where_all_bones_move_alike() -> None:
     model, _ = subject("tube")
     collider = Collider.of(model)
