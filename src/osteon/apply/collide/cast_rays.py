@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 
-from osteon.apply.collide.bound_records import GROUP_HEAD
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf
-from osteon.apply.collide.node_boxes import begin, enter_region, reach_children, reach_group, work_of
+from osteon.apply.collide.node_boxes import begin, enter_region, reach_children, work_of
 from osteon.apply.collide.tree_table import (
-    BOUND,
     CHILD,
     COUNT,
     ENTRY,
     FIRST,
-    LAZY,
     REGION,
     WIDTH,
     Floats,
@@ -28,14 +25,11 @@ from osteon.apply.collide.tree_table import (
 from osteon.apply.collide.triangle_tests import ray_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import Point, compiled_by, inlined, lean
-from osteon.core.lanes import LANES, all_lanes, least_lanes, load_lanes, most_lanes, single, store_lanes
 
 #: What a ray looks for.
 FIRST_HIT, ANY_HIT, ALL_HITS = 0, 1, 2
 #: Rounding of the distances of a box, relative to the distance.
 SLACK = 1 + 1e-14
-#: The same for boxes of float32, and the largest inverse of a direction that they are tested with.
-ROUNDING, STEEPEST = 1e-6, 1e30
 
 
 @inlined
@@ -75,38 +69,6 @@ def enter(tree: Tree, node: int, o: Point, inverse: Point) -> float:
     return near if near <= far * SLACK else math.inf
 
 
-@inlined
-def _push_group(tree: Tree, head: int, o: Point, inverse: Point, best: float, depth: int) -> int:
-    """Push the nodes of a group that a ray enters, the nearest one on top; the depth of the stack.
-
-    In float32: boxes are larger by what rounds the origin, distances smaller by what rounds them.
-    """
-    group = reach_group(tree, head)
-    region = tree.nodes[WIDTH * head + REGION]
-    pad = ROUNDING * (abs(o[0]) + abs(o[1]) + abs(o[2])) + tree.region_pads[4 * region]
-    near, far = all_lanes(single(0)), all_lanes(single(math.inf))
-    for i in range(3):
-        x, way = (o[0], inverse[0]) if i == 0 else ((o[1], inverse[1]) if i == 1 else (o[2], inverse[2]))
-        s = single(min(max(way, -STEEPEST), STEEPEST))
-        row = LANES * (6 * group + i)
-        one = (load_lanes(tree.group_boxes, row) - single(x + pad)) * s
-        other = (load_lanes(tree.group_boxes, row + 3 * LANES) - single(x - pad)) * s
-        near, far = most_lanes(least_lanes(one, other), near), least_lanes(most_lanes(one, other), far)
-    store_lanes(tree.lanes, 0, near * single(1 - ROUNDING))
-    store_lanes(tree.lanes, LANES, far * single(1 + ROUNDING))
-    at, floor = tree.groups[group], depth
-    for n in range(tree.groups[at]):
-        t = float(tree.lanes[n])
-        if t <= tree.lanes[LANES + n] and t <= best:
-            k = depth
-            while k > floor and tree.stack[2 * k - 1] < t:
-                tree.stack[2 * k], tree.stack[2 * k + 1] = tree.stack[2 * k - 2], tree.stack[2 * k - 1]
-                k -= 1
-            tree.stack[2 * k], tree.stack[2 * k + 1] = tree.groups[at + GROUP_HEAD + n], t
-            depth += 1
-    return depth
-
-
 @lean
 def cast(
     tree: Tree, o: Point, d: Point, longest: float, wanted: int, hits: Floats, room: int
@@ -134,10 +96,6 @@ def cast(
             region = tree.nodes[row + REGION]
             here, way = into_region(tree, region, o), turned(tree, region, d)
             inverse = (_inverse(way[0]), _inverse(way[1]), _inverse(way[2]))
-        if tree.bounds_by == LAZY and region and not tree.nodes[row + COUNT]:
-            nodes += tree.groups[tree.groups[tree.nodes[row + BOUND]]]
-            depth = _push_group(tree, node, here, inverse, best, depth)
-            continue
         while not tree.nodes[row + COUNT]:  # descend to a leaf by the nearer child; push the other
             reach_children(tree, node)
             one = int(tree.nodes[row + CHILD])

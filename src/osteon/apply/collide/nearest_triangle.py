@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 
 from osteon.apply.collide.bound_records import GROUP_HEAD
-from osteon.apply.collide.cast_rays import ROUNDING, into_region, turned
+from osteon.apply.collide.cast_rays import into_region, turned
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf, skin_vertex
 from osteon.apply.collide.node_boxes import begin, enter_region, reach_children, reach_group, work_of
 from osteon.apply.collide.tree_table import (
@@ -50,6 +50,8 @@ POINT, SEGMENT, PLANE, BOX = range(4)
 WORLD, LOCAL = 16, 40
 #: Numbers of a shape: points (6) or plane (4) or centre and half sizes (6), axes of a box (9), radius.
 AXES, RADIUS, SHAPE = 6, 15, 16
+#: Largest rounding of a test of boxes in float32, relative to its numbers.
+ROUNDING = 1e-6
 #: Weight of the distance of a box's middle in the order of children. Closest points near the horse in new poses with 0,
 #: 0.3, 1, 3: 95, 63, 61, 67 us; near the Soldier 63, 46, 42, 45.
 SHARE = 1.0

@@ -26,7 +26,8 @@ order.
 Bones whose weights are below `MINOR` in a group have no fit: with y_b at the middle of the group, whose vertices are at
 most G from it, they add  mid(w_b) y_b  and  half(w_b) |y_b| + max|w_b| |L_b - L_m| G.
 
-Eight nodes are bounded at once (`bound_records.py`, `core/lanes.py`), and a query tests their boxes in registers too.
+Eight nodes are bounded at once (`bound_records.py`, `core/lanes.py`), and points and planes test their boxes in
+registers too. Rays do not: they would be as quick, and visit 138 instead of 83 nodes of the Soldier.
 A region is placed when a query enters it. Before, its entry in the top of the tree has a box in world axes from one
 interval per bone: sum_b D_b [w_vb (p_v - o_b); w_vb], o_b near the place that both bones carry alike.
 
