@@ -86,6 +86,7 @@ class _Part:
     rest: Float64  # (n,3)
     weights: Float64  # (n,b)
     offsets: Float64  # (n,b,3)
+    has_offsets: bool  # whether the model has offsets
     basis: Float64  # (n,r,3)
     axes: Float64  # (3,3)
     center: Float64  # (3,)
@@ -130,7 +131,8 @@ def _region_parts(tree: CollisionTree) -> list[_Part]:
         np.add.at(moved, (rows, number[slots[used]]), offsets[used] @ axes)
         rest = (tree.arrays["rest"][vertices].astype(np.float64) - center) @ axes
         basis = tree.arrays["basis"][vertices].astype(np.float64) @ axes
-        parts.append(_Part(vertices.astype(np.int32), found, rest, dense, moved, basis, axes, center))
+        has_offsets = bool(tree.arrays["offsets"].size)
+        parts.append(_Part(vertices.astype(np.int32), found, rest, dense, moved, has_offsets, basis, axes, center))
     return parts
 
 
@@ -263,7 +265,7 @@ def _group_record(part: _Part, inside: list[Int64]) -> tuple[list[int], list[int
     major, minor = np.flatnonzero(is_major), np.flatnonzero(is_minor)
     middle, half = over.range(rest)
     rows = [middle.T, half.T]
-    if bent.any():
+    if part.has_offsets:
         rows.append(over.largest(np.abs(offsets.sum(axis=1))).T)
     head = [*_range(rest)]
     total = over.largest(np.abs(weights).sum(axis=1))

@@ -194,9 +194,9 @@ def _place_bones(tree: Tree, region: int) -> None:
         a, b, c, d = tree.transforms[t], tree.transforms[t + 1], tree.transforms[t + 2], tree.transforms[t + 3]
         e, f, g, h = tree.transforms[t + 4], tree.transforms[t + 5], tree.transforms[t + 6], tree.transforms[t + 7]
         i, j, k, w = tree.transforms[t + 8], tree.transforms[t + 9], tree.transforms[t + 10], tree.transforms[t + 11]
-        if tree.rank:
-            rx, ry = max(rx, a * a + b * b + c * c), max(ry, e * e + f * f + g * g)
-            rz = max(rz, i * i + j * j + k * k)
+        if tree.rank and n > first:
+            x, y, z = _squared_rows((ua, ud, ug), (ub, ue, uh), (uc, uf, ui), (a, e, i), (b, f, j), (c, g, k))
+            rx, ry, rz = max(rx, x), max(ry, y), max(rz, z)
         if n > first:
             a, b, c = a - tree.transforms[base], b - tree.transforms[base + 1], c - tree.transforms[base + 2]
             d, e, f = d - tree.transforms[base + 3], e - tree.transforms[base + 4], f - tree.transforms[base + 5]
@@ -230,6 +230,8 @@ def _place_bones(tree: Tree, region: int) -> None:
             uc * xc + uf * yc + ui * zc,
             uc * x + uf * y + ui * z,
         )
+        if n == first:
+            rx, ry, rz = a * a + b * b + c * c, e * e + f * f + g * g, i * i + j * j + k * k
         tree.palette[to], tree.palette[to + 1], tree.palette[to + 2], tree.palette[to + 3] = a, b, c, d
         tree.palette[to + 4], tree.palette[to + 5], tree.palette[to + 6], tree.palette[to + 7] = e, f, g, h
         tree.palette[to + 8], tree.palette[to + 9], tree.palette[to + 10], tree.palette[to + 11] = i, j, k, w
@@ -242,6 +244,16 @@ def _place_bones(tree: Tree, region: int) -> None:
     pad, at = (ROUNDED + eps) * size + eps * (abs(ox) + abs(oy) + abs(oz)) + tree.scratch[0], 4 * (region + 1)
     tree.region_pads[at], tree.region_pads[at + 1] = pad, math.sqrt(rx)
     tree.region_pads[at + 2], tree.region_pads[at + 3] = math.sqrt(ry), math.sqrt(rz)
+
+
+@inlined
+def _squared_rows(x: Point, y: Point, z: Point, a: Point, b: Point, c: Point) -> Point:
+    """The squared lengths of the rows of a matrix with columns a, b, c in axes x, y, z."""
+    return (
+        dot(x, a) ** 2 + dot(x, b) ** 2 + dot(x, c) ** 2,
+        dot(y, a) ** 2 + dot(y, b) ** 2 + dot(y, c) ** 2,
+        dot(z, a) ** 2 + dot(z, b) ** 2 + dot(z, c) ** 2,
+    )
 
 
 @inlined
