@@ -120,7 +120,7 @@ def _absolute(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 
 
 def _select(comparison: str) -> Any:
-    """What an intrinsic does: take the first of two vectors where the comparison holds, else the second."""
+    """The code of an intrinsic: the first of two vectors where the comparison holds, else the second."""
 
     def select(typing_context: Any, one: Any, other: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
