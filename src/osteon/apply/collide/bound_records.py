@@ -1,8 +1,8 @@
 """Precomputed records of a tree for `pose_bounds.py`, from weights, rest positions and displacements.
 
 Nodes are bounded in groups of up to `LANES` nodes of one region that lie below one node, the head of the group. Groups
-are found from the leaves upwards: where the leaves below two siblings are too many for one group, those below the larger
-sibling become a group, and their head takes the place of a leaf. The rest is the group of the region's root.
+are found from the leaves upwards: where the leaves below two siblings are too many for one group, those below the
+larger sibling become a group, and their head takes the place of a leaf. The rest is the group of the region's root.
 
 A record of a group has numbers of the group, then rows of `LANES` numbers, one per node:
 
