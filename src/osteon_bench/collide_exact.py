@@ -10,7 +10,7 @@ import numpy as np
 from osteon.apply.collide.collider import Collider, ColliderPose
 from osteon.apply.collide.contact_types import SurfaceContacts
 from osteon.apply.collide.leaf_vertices import skin_leaf
-from osteon.apply.collide.node_boxes import begin, reach_children
+from osteon.apply.collide.node_boxes import begin, enter_region, reach_children
 from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, HELD, REGION, VERTEX, WIDTH, Tree, open_tree
 from osteon.core.arrays import Float64, FloatArray, Int32, Int64
 from osteon.core.kernels import compiled_by
@@ -128,6 +128,9 @@ def count_escapes(table: Int64, frame: int, counts: Int64) -> None:
     """Compare the box of every node with all vertices of its subtree: boxes, and vertices outside of one."""
     tree = open_tree(table, frame)
     begin(tree)
+    for node in range(tree.n_nodes):
+        if tree.nodes[WIDTH * node + ENTRY]:
+            enter_region(tree, node)
     for node in range(tree.n_nodes):
         row = WIDTH * node
         if tree.nodes[row + COUNT] == 0 and tree.nodes[row + ENTRY] == 0:

@@ -83,9 +83,9 @@ LIGHT_KERNELS = ("osteon.apply.light.ray_kernels", "osteon.io.images.piz", *EDIT
 COLLIDE_KERNELS = (
     "osteon.apply.collide.cast_rays",
     "osteon.apply.collide.leaf_vertices",
-    "osteon.apply.collide.least_ellipsoid",
     "osteon.apply.collide.nearest_triangle",
     "osteon.apply.collide.surface_area_tree",
+    "osteon.apply.collide.tree_table",
     "osteon.apply.collide.triangle_pairs",
     "osteon.deform.pose",
 )

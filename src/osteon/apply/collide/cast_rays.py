@@ -9,8 +9,19 @@ from __future__ import annotations
 import math
 
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf
-from osteon.apply.collide.node_boxes import begin, reach_children, work_of
-from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, FIRST, REGION, WIDTH, Floats, Tree, f8_at, open_tree
+from osteon.apply.collide.node_boxes import begin, enter_region, reach_children, work_of
+from osteon.apply.collide.tree_table import (
+    CHILD,
+    COUNT,
+    ENTRY,
+    FIRST,
+    REGION,
+    WIDTH,
+    Floats,
+    Tree,
+    f8_at,
+    open_tree,
+)
 from osteon.apply.collide.triangle_tests import ray_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import Point, compiled_by, inlined, lean
@@ -79,7 +90,7 @@ def cast(
         node = int(tree.stack[2 * depth])
         row = WIDTH * node
         if tree.nodes[row + ENTRY]:
-            node = int(tree.nodes[row + CHILD])
+            node = enter_region(tree, node)
             row = WIDTH * node
         if tree.local and tree.nodes[row + REGION] != region:
             region = tree.nodes[row + REGION]

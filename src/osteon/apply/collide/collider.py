@@ -17,32 +17,47 @@ A collider keeps caches that its queries share, so calls run one at a time: kern
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from osteon.apply.collide.cast_rays import ANY_HIT, FIRST_HIT, all_hits, many_rays, one_ray
+from osteon.apply.collide.batches import (
+    NO_BUDGET,
+    Triple,
+    all_pairs,
+    as_contacts,
+    as_depths,
+    barycentric,
+    box_row,
+    capsule_row,
+    cast_many,
+    first_contact,
+    near_many,
+    plane_rows,
+    ray_rows,
+    refuse,
+    sphere_rows,
+    unit_normals,
+    vectors,
+)
+from osteon.apply.collide.bound_records import bound_records
+from osteon.apply.collide.cast_rays import ANY_HIT, FIRST_HIT, all_hits, one_ray
 from osteon.apply.collide.collision_tree import CollisionTree, build_collision_tree, moving_columns
-from osteon.apply.collide.contact_types import Contact, Contacts, Hit, SurfaceContacts, SurfacePoint, Vector
+from osteon.apply.collide.contact_types import Contact, Contacts, Hit, SurfaceContacts, SurfacePoint
 from osteon.apply.collide.deformation_bounds import deformation_arrays
 from osteon.apply.collide.leaf_vertices import PAD, fit_frames, refit, triangle_corners
 from osteon.apply.collide.nearest_triangle import (
-    AXES,
     BOX,
     PLANE,
     POINT,
-    RADIUS,
     SEGMENT,
-    SHAPE,
     all_near,
-    many_shapes,
     one_plane,
     one_point,
 )
-from osteon.apply.collide.pose_bounds import bound_records
 from osteon.apply.collide.tree_table import (
     BLENDED,
     BOUNDS_BY,
@@ -52,35 +67,52 @@ from osteon.apply.collide.tree_table import (
     LAZY,
     N_POINTERS,
     READ,
+    REGION,
     SERIAL,
     STACK,
     STORED,
     TABLE,
+    copy_pose,
     retarget,
     write_table,
 )
 from osteon.apply.collide.triangle_pairs import meet, meet_itself
 from osteon.core.animation import Animation, BoneTrack, bone_type_of
-from osteon.core.arrays import Float32, Float64, FloatArray, Int32, Int64, checked
+from osteon.core.arrays import Float32, Float64, FloatArray, Int64, checked
 from osteon.core.character import Arrays, StoredDisplacement
-from osteon.core.errors import GeometryError, OptionError
+from osteon.core.errors import OptionError
 from osteon.core.model import SkinnedModel
 from osteon.deform.pose import pose_frames, pose_points
 
 #: Numbers of scratch.
 SCRATCH = 8192
-#: A batch in frames never stops; the number of a triangle for a query whose numbers are not finite.
-NO_BUDGET, BAD = 1 << 62, -2
 #: In a new pose: so many queries are worth refitting at once; bounds that may be computed before, per vertex.
 MANY, WASTE = 32, 0.03
+#: Arrays of new poses that queries write to, and those of them that hold numbers of poses.
+STAMPS = ("group_stamps", "spread_stamps", "region_stamps")
+OWN = (
+    "boxes",
+    "palette",
+    "frames",
+    "group_boxes",
+    "group_stamps",
+    "spread_stamps",
+    "region_stamps",
+    "region_pads",
+    "lanes",
+)
 #: Entry points of compiled kernels by name, once a collider exists. A call of one costs 0.15 us; a check of the types
 #: of its arguments would add 0.1.
 _CALL: dict[str, Any] = {}
+_NOTHING: Arrays = {}
+#: Makes a result of a single query from a tuple of its fields: 0.07 us less than its class.
+_new = tuple.__new__
+_DOUBLE = np.dtype(np.float64)
 
 
 def _make_ready() -> None:
     """Compile or load the kernels of single queries."""
-    kernels: tuple[Any, ...] = (one_ray, one_point, one_plane)
+    kernels: tuple[Any, ...] = (one_ray, one_point, one_plane, copy_pose)
     for kernel in kernels:
         if kernel.__name__ not in _CALL:
             compiled = getattr(kernel, "compile", None)  # absent where numba is switched off
@@ -113,12 +145,16 @@ class Collider:
     __slots__ = (
         "_arrays",
         "_caches",
+        "_is_blended",
         "_lazy",
+        "_lazy_size",
         "_lazy_template",
         "_pad",
+        "_plain",
         "_poses",
         "_refit_template",
         "_serial",
+        "_shape",
         "_spheres",
         "_table",
         "_twin_caches",
@@ -132,7 +168,9 @@ class Collider:
         _make_ready()
         self.model, self.tree = model, tree
         self._caches = _Caches.of(tree)
-        self._serial = 0
+        self._serial = self._lazy_size = 0
+        self._shape, self._is_blended = (model.n_bones, 3, 4), tree.vertices_by == BLENDED
+        self._plain: tuple[int, ...] = ()  # the shape of bones that `at` takes without further checks
         self._lazy: Arrays | None = None
         self._spheres: Arrays = {}
         self._twin_caches: _Caches | None = None
@@ -206,7 +244,7 @@ class Collider:
         counts |= {"serial": serial, "n_nodes": tree.n_nodes, "n_triangles": tree.n_triangles}
         counts |= {"n_vertices": tree.n_vertices, "n_slots": tree.arrays["bones"].shape[1], "rank": tree.rank}
         counts |= {"n_offsets": tree.arrays["offsets"].shape[1], "local": local, "bounds_by": bounds_by}
-        counts |= {"vertices_by": tree.vertices_by, "n_eager": len(arrays.get("eager", ()))}
+        counts |= {"vertices_by": tree.vertices_by}
         counts["n_regions"] = len(tree.regions.bones)
         return write_table({**tree.arrays, **self._caches.arrays, **arrays}, set(arrays) if n_poses else set(), counts)
 
@@ -228,6 +266,13 @@ class Collider:
 
         `coefficients` (r,) are those of corrections in a pose of the bones; without them the corrections are zero.
         """
+        if type(pose) is np.ndarray:
+            if coefficients is None and pose.shape == self._plain and pose.dtype == _DOUBLE and pose.flags.c_contiguous:
+                self._serial = serial = self._serial + 1
+                table = np.empty(self._lazy_size, np.int64)
+                if _CALL["copy_pose"](self._lazy_template, serial, pose, table):
+                    return ColliderPose(self, table, 0, _NOTHING)
+            return self._posed(pose, coefficients)
         if isinstance(pose, int):
             found = self._poses.get(pose)
             return self._frame(pose, coefficients) if found is None or coefficients is not None else found
@@ -249,10 +294,10 @@ class Collider:
 
     def _posed(self, pose: FloatArray, coefficients: ArrayLike | None) -> ColliderPose:
         model = self.model
-        given = np.asarray(pose)
-        if given.shape != (model.n_bones, 3, 4):
-            checked("transforms", given, (model.n_bones, 3, 4), np.float64)
-        if self.tree.vertices_by == BLENDED:
+        given = np.ascontiguousarray(pose, np.float64)
+        if given.shape != self._shape:
+            checked("transforms", given, self._shape, np.float64)
+        if self._is_blended:
             return self._bounded(given, coefficients)
         transforms = checked("transforms", given, (model.n_bones, 3, 4), np.float64)
         arrays: Arrays = {"transforms": transforms.reshape(1, -1, 12)}
@@ -270,24 +315,27 @@ class Collider:
         track = BoneTrack(transforms[None].astype(np.float32), bone_type_of(transforms[None]), self.model.track.names)
         return self._coefficients(Animation(track, coefficients=given), given)
 
-    def _bounded(self, transforms: FloatArray, coefficients: ArrayLike | None) -> ColliderPose:
+    def _bounded(self, transforms: Float64, coefficients: ArrayLike | None) -> ColliderPose:
         """A new pose whose boxes are bounds, computed on demand. Its bones and coefficients lie behind its table."""
         if self._lazy is None:
-            self._lazy = bound_records(self.tree)
-            table = self._write(self._lazy, 0, local=1, bounds_by=LAZY)
-            table[[FIELD["transforms"], FIELD["coefficients"]]] = 8 * TABLE, 8 * (TABLE + 12 * self.model.n_bones)
-            self._lazy_template = np.concatenate([table, np.zeros(12 * self.model.n_bones + self.tree.rank, np.int64)])
-        table = self._lazy_template.copy()
+            self._make_lazy()
         self._serial += 1
-        table[SERIAL] = self._serial
-        bones = table.view(np.float64)[TABLE : TABLE + 12 * self.model.n_bones]
-        bones[:] = transforms.reshape(-1)
-        if not math.isfinite(bones.dot(bones)):
+        table = np.empty(self._lazy_size, np.int64)
+        if not _CALL["copy_pose"](self._lazy_template, self._serial, transforms, table):
             checked("transforms", transforms, transforms.shape, np.float64)
         if self.tree.rank or coefficients is not None:
-            row = self._row_of(bones.reshape(-1, 3, 4), coefficients)
-            table.view(np.float64)[TABLE + len(bones) :] = row[0]
-        return ColliderPose(self, table, 0, {})
+            row = self._row_of(transforms, coefficients)
+            table.view(np.float64)[TABLE + transforms.size :] = row[0]
+        return ColliderPose(self, table, 0, _NOTHING)
+
+    def _make_lazy(self) -> None:
+        """Compute the bounds for new poses."""
+        self._lazy = bound_records(self.tree)
+        table = self._write(self._lazy, 0, local=1, bounds_by=LAZY)
+        table[FIELD["n_top"] + N_POINTERS] = int((self.tree.nodes[:, REGION] == 0).sum())
+        table[[FIELD["transforms"], FIELD["coefficients"]]] = 8 * TABLE, 8 * (TABLE + 12 * self.model.n_bones)
+        self._lazy_template, self._lazy_size = table, len(table) + 12 * self.model.n_bones + self.tree.rank
+        self._plain = () if self.tree.rank else self._shape
 
     def _refit_table(self, arrays: Arrays) -> Int64:
         """The table of a new pose with all vertices skinned and all boxes fitted to them; `arrays` gets the boxes."""
@@ -307,9 +355,12 @@ class Collider:
         arrays = dict(self._twin_caches.arrays)
         if table[BOUNDS_BY] != STORED:
             shared = self._spheres if self._lazy is None or table[BOUNDS_BY] == DEFORMED else self._lazy
-            own: Arrays = {name: shared[name].copy() for name in ("boxes", "palette", "frames") if name in shared}
+            own: Arrays = {name: shared[name].copy() for name in OWN if name in shared}
             self._twin_lazy = own
             arrays["box_stamps"][:] = 0
+            for name in STAMPS:
+                if name in own:
+                    own[name][:] = 0
             arrays |= own
         return retarget(table, arrays, int(table[SERIAL]))
 
@@ -331,22 +382,22 @@ class Collider:
     def rays(self, frames: ArrayLike, origins: ArrayLike, directions: ArrayLike, longest: float = math.inf) -> Contacts:
         """The first hit of every ray (n,3), each in its frame (n,)."""
         rows = self._frame_rows(frames)
-        return _cast_many(self._table, rows, *ray_rows(origins, directions), longest)
+        return cast_many(self._table, rows, *ray_rows(origins, directions), longest)
 
     def closest_points(self, frames: ArrayLike, points: ArrayLike, within: float = math.inf) -> Contacts:
         """The closest point to every point (n,3), each in its frame (n,); distances are negative inside."""
         rows = self._frame_rows(frames)
-        return _near_many(self._table, rows, POINT, sphere_rows(points, 0.0), within)
+        return near_many(self._table, rows, POINT, sphere_rows(points, 0.0), within)
 
     def spheres(self, frames: ArrayLike, centers: ArrayLike, radii: ArrayLike) -> Contacts:
         """The deepest contact of every sphere, each in its frame (n,)."""
         rows = self._frame_rows(frames)
-        return _depths(_near_many(self._table, rows, POINT, sphere_rows(centers, radii), 0.0))
+        return as_depths(near_many(self._table, rows, POINT, sphere_rows(centers, radii), 0.0))
 
     def planes(self, frames: ArrayLike, normals: ArrayLike, heights: ArrayLike) -> Contacts:
         """The deepest contact of every half-space, each in its frame (n,)."""
         rows = self._frame_rows(frames)
-        return _depths(_near_many(self._table, rows, PLANE, plane_rows(normals, heights), 0.0))
+        return as_depths(near_many(self._table, rows, PLANE, plane_rows(normals, heights), 0.0))
 
     def _frame_rows(self, frames: ArrayLike) -> Int64:
         rows = np.ascontiguousarray(frames, np.int64).reshape(-1)
@@ -377,8 +428,8 @@ class ColliderPose:
             self._table, self._frame, ox, oy, oz, dx, dy, dz, longest, FIRST_HIT
         )
         if k >= 0:
-            return Hit(t, k, (px, py, pz), (nx, ny, nz))
-        return None if k == -1 else _refuse("ray", "a finite origin and a direction that is not zero")
+            return _new(Hit, (t, k, (px, py, pz), (nx, ny, nz)))
+        return None if k == -1 else refuse("ray", "a finite origin and a direction that is not zero")
 
     def is_hit(self, origin: Triple, direction: Triple, longest: float = math.inf) -> bool:
         """Whether a ray meets the surface, without a search for the first hit."""
@@ -386,14 +437,14 @@ class ColliderPose:
         dx, dy, dz = direction
         k = _CALL["one_ray"](self._table, self._frame, ox, oy, oz, dx, dy, dz, longest, ANY_HIT)[1]
         if k < -1:
-            _refuse("ray", "a finite origin and a direction that is not zero")
+            refuse("ray", "a finite origin and a direction that is not zero")
         return bool(k >= 0)
 
     def all_hits(self, origin: Triple, direction: Triple, longest: float = math.inf) -> list[Hit]:
         """All hits of a ray, the first one first; one on an edge counts for both of its triangles."""
         ray = np.array([*origin, *direction], np.float64)
         if not np.isfinite(ray).all():
-            _refuse("ray", "a finite origin and a direction that is not zero")
+            refuse("ray", "a finite origin and a direction that is not zero")
         room = 64
         while True:
             found = np.empty((room, 2))
@@ -402,7 +453,7 @@ class ColliderPose:
                 break
             room = n
         if n < 0:
-            _refuse("ray", "a finite origin and a direction that is not zero")
+            refuse("ray", "a finite origin and a direction that is not zero")
         found = found[np.lexsort(found[:n].T[::-1])]
         way = ray[3:] / np.linalg.norm(ray[3:])
         corners = self.corners(found[:, 1].astype(np.int32))
@@ -418,37 +469,32 @@ class ColliderPose:
         x, y, z = point
         d, k, px, py, pz, nx, ny, nz = _CALL["one_point"](self._table, self._frame, x, y, z, 0.0, within)
         if k >= 0:
-            return SurfacePoint(d, k, (px, py, pz), (nx, ny, nz))
-        return None if k == -1 else _refuse("closest_point", "a finite point")
+            return _new(SurfacePoint, (d, k, (px, py, pz), (nx, ny, nz)))
+        return None if k == -1 else refuse("closest_point", "a finite point")
 
     def sphere(self, center: Triple, radius: float) -> Contact | None:
         """The deepest contact with a sphere; None if the surface does not touch it."""
         x, y, z = center
         g, k, px, py, pz, nx, ny, nz = _CALL["one_point"](self._table, self._frame, x, y, z, radius, 0.0)
         if k >= 0:
-            return Contact(-g, k, (px, py, pz), (nx, ny, nz))
-        return None if k == -1 else _refuse("sphere", "a finite centre and a finite radius")
+            return _new(Contact, (-g, k, (px, py, pz), (nx, ny, nz)))
+        return None if k == -1 else refuse("sphere", "a finite centre and a finite radius")
 
     def plane(self, normal: Triple, height: float) -> Contact | None:
         """The deepest contact with the half-space  normal . x <= height."""
         x, y, z = normal
-        length = math.sqrt(x * x + y * y + z * z)
-        if not length > 0:
-            _refuse("plane", "a normal that is not zero")
-        g, k, px, py, pz, nx, ny, nz = _CALL["one_plane"](
-            self._table, self._frame, x / length, y / length, z / length, height / length, 0.0
-        )
+        g, k, px, py, pz, nx, ny, nz = _CALL["one_plane"](self._table, self._frame, x, y, z, height)
         if k >= 0:
-            return Contact(-g, k, (px, py, pz), (nx, ny, nz))
-        return None if k == -1 else _refuse("plane", "a finite normal and a finite height")
+            return _new(Contact, (-g, k, (px, py, pz), (nx, ny, nz)))
+        return None if k == -1 else refuse("plane", "a normal that is finite and not zero, and a finite height")
 
     def capsule(self, start: Triple, end: Triple, radius: float) -> Contact | None:
         """The deepest contact with a capsule around a segment."""
-        return _first(self._near(SEGMENT, capsule_row(start, end, radius)))
+        return first_contact(self._near(SEGMENT, capsule_row(start, end, radius)))
 
     def box(self, center: Triple, half_sizes: Triple, rotation: ArrayLike | None = None) -> Contact | None:
         """The deepest contact with a box; the columns of its rotation (3,3) are its axes."""
-        return _first(self._near(BOX, box_row(center, half_sizes, rotation)))
+        return first_contact(self._near(BOX, box_row(center, half_sizes, rotation)))
 
     def sphere_contacts(self, center: Triple, radius: float) -> Contacts:
         """A contact for every triangle that touches a sphere."""
@@ -467,7 +513,7 @@ class ColliderPose:
         return self._all_near(BOX, box_row(center, half_sizes, rotation))
 
     def _near(self, kind: int, rows: Float64) -> Contacts:
-        return _near_many(self._table, np.full(len(rows), self._frame, np.int64), kind, rows, 0.0)
+        return near_many(self._table, np.full(len(rows), self._frame, np.int64), kind, rows, 0.0)
 
     def _all_near(self, kind: int, row: Float64) -> Contacts:
         """All contacts of one shape, in the order of triangles."""
@@ -479,20 +525,20 @@ class ColliderPose:
                 break
             room = n
         if n < 0:
-            _refuse("shape", "finite numbers")
+            refuse("shape", "finite numbers")
         order = np.argsort(triangles[:n], kind="stable")
-        return _depths(_contacts(triangles[order], found[order]))
+        return as_depths(as_contacts(triangles[order], found[order]))
 
     def rays(self, origins: ArrayLike, directions: ArrayLike, longest: float = math.inf) -> Contacts:
         """The first hit of every ray (n,3)."""
         o, d = ray_rows(origins, directions)
-        return self._in_batch(len(o), lambda table, frames, part: _cast_many(table, frames, o, d, longest, part))
+        return self._in_batch(len(o), lambda table, frames, part: cast_many(table, frames, o, d, longest, part))
 
     def closest_points(self, points: ArrayLike, within: float = math.inf) -> Contacts:
         """The closest point to every point (n,3); distances are negative inside a closed surface."""
         rows = sphere_rows(points, 0.0)
         return self._in_batch(
-            len(rows), lambda table, frames, part: _near_many(table, frames, POINT, rows, within, part)
+            len(rows), lambda table, frames, part: near_many(table, frames, POINT, rows, within, part)
         )
 
     def _in_batch(self, n: int, run: Callable[..., Contacts]) -> Contacts:
@@ -529,14 +575,14 @@ class ColliderPose:
         theirs = other._table
         if other.collider is self.collider:
             theirs = self.collider._twin(theirs)
-        return _all_pairs(
+        return all_pairs(
             only_first, lambda *room: meet(self._table, self._frame, theirs, other._frame, int(only_first), *room)
         )
 
     def self_contacts(self, *, only_first: bool = False) -> SurfaceContacts:
         """The pairs of triangles in which the surface intersects itself; triangles that share a vertex do not count."""
         self.refit()
-        return _all_pairs(only_first, lambda *room: meet_itself(self._table, self._frame, int(only_first), *room))
+        return all_pairs(only_first, lambda *room: meet_itself(self._table, self._frame, int(only_first), *room))
 
     def velocities(
         self, triangles: ArrayLike, points: ArrayLike, *, since: ColliderPose | None = None, seconds: float = 0.0
@@ -589,161 +635,3 @@ class ColliderPose:
         found = dict(zip(("nodes", "bounds", "clusters", "leaves"), counts.tolist(), strict=True))
         counts[:] = 0
         return found
-
-
-Triple = Sequence[float] | Vector | NDArray[Any]
-
-
-def _refuse(query: str, expected: str) -> NoReturn:
-    raise GeometryError(f"{query}: expected {expected}; check its numbers")
-
-
-def vectors(name: str, values: ArrayLike) -> Float64:
-    """(n,3) finite numbers."""
-    found = np.ascontiguousarray(values, np.float64)
-    if found.ndim != 2 or found.shape[1] != 3 or not math.isfinite(found.sum()):
-        return checked(name, np.atleast_2d(found), (None, 3), np.float64)
-    return found
-
-
-def ray_rows(origins: ArrayLike, directions: ArrayLike) -> tuple[Float64, Float64]:
-    """(n,3) origins and directions."""
-    return vectors("origins", origins), vectors("directions", directions)
-
-
-def unit_normals(corners: Float64) -> Float64:
-    """(n,3) unit normals of triangles with corners (n,3,3)."""
-    n = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals: Float64 = n / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
-    return normals
-
-
-def sphere_rows(centers: ArrayLike, radii: ArrayLike) -> Float64:
-    """(n,16) spheres; points are spheres of radius 0."""
-    points = vectors("centers", centers)
-    rows = np.zeros((len(points), SHAPE))
-    rows[:, :3], rows[:, RADIUS] = points, np.asarray(radii, np.float64)
-    if not (rows[:, RADIUS] >= 0).all():
-        _refuse("sphere", "radii of 0 or more")
-    return rows
-
-
-def plane_rows(normals: ArrayLike, heights: ArrayLike) -> Float64:
-    """(n,16) planes with unit normals."""
-    found = vectors("normals", normals)
-    lengths = np.linalg.norm(found, axis=1)
-    if not (lengths > 0).all():
-        _refuse("plane", "normals that are not zero")
-    rows = np.zeros((len(found), SHAPE))
-    rows[:, :3], rows[:, 3] = found / lengths[:, None], np.asarray(heights, np.float64) / lengths
-    return rows
-
-
-def capsule_row(start: Triple, end: Triple, radius: float) -> Float64:
-    """(1,16) a capsule."""
-    rows = sphere_rows([list(start)], [radius])
-    rows[:, 3:6] = vectors("end", [list(end)])
-    return rows
-
-
-def box_row(center: Triple, half_sizes: Triple, rotation: ArrayLike | None) -> Float64:
-    """(1,16) a box."""
-    rows = np.zeros((1, SHAPE))
-    rows[0, :3], rows[0, 3:6] = vectors("center", [list(center)])[0], vectors("half_sizes", [list(half_sizes)])[0]
-    axes = np.eye(3) if rotation is None else checked("rotation", rotation, (3, 3), np.float64)
-    if np.abs(axes.T @ axes - np.eye(3)).max() > 1e-6 or not (rows[0, 3:6] >= 0).all():
-        _refuse("box", "a rotation, and half sizes of 0 or more")
-    rows[0, AXES : AXES + 9] = axes.T.reshape(9)
-    return rows
-
-
-#: A batch that may stop: its budget, where it starts and has ended, and its answers so far.
-Part = tuple[int, list[int], Contacts | None]
-
-
-def _cast_many(
-    table: Int64, frames: Int64, o: Float64, d: Float64, longest: float, part: Part | None = None
-) -> Contacts:
-    """Rays, each in its frame."""
-    _check_rows("rays", frames, o, d)
-    budget, progress, before = (NO_BUDGET, [0], None) if part is None else part
-    triangles, answers = _room(len(o), before)
-    if len(o):
-        progress[0] = many_rays(table, frames, o, d, longest, FIRST_HIT, progress[0], budget, triangles, answers)
-    if (triangles[: progress[0]] == BAD).any():
-        _refuse("rays", "directions that are not zero")
-    return _contacts(triangles, answers)
-
-
-def _near_many(
-    table: Int64, frames: Int64, kind: int, shapes: Float64, limit: float, part: Part | None = None
-) -> Contacts:
-    """The nearest triangle to every shape, each in its frame."""
-    _check_rows("shapes", frames, shapes)
-    budget, progress, before = (NO_BUDGET, [0], None) if part is None else part
-    triangles, answers = _room(len(shapes), before)
-    if len(shapes):
-        progress[0] = many_shapes(table, frames, kind, shapes, limit, progress[0], budget, triangles, answers)
-    return _contacts(triangles, answers)
-
-
-def _room(n: int, before: Contacts | None) -> tuple[Int32, Float64]:
-    """Arrays for n answers, with those that were found before."""
-    triangles, answers = np.full(n, -1, np.int32), np.empty((n, 7))
-    if before is not None:
-        triangles[:] = before.triangles
-        answers[:, 0], answers[:, 1:4], answers[:, 4:] = before.values, before.points, before.normals
-    return triangles, answers
-
-
-def _all_pairs(only_first: bool, find: Callable[..., int]) -> SurfaceContacts:
-    """The pairs that a kernel finds, sorted by triangles."""
-    room = 1 if only_first else 1024
-    while True:
-        pairs, answers = np.empty((room, 2), np.int32), np.empty((room, 7))
-        n = find(pairs, answers)
-        if n <= room or only_first:
-            break
-        room = n
-    n = min(n, room)
-    order = np.lexsort((pairs[:n, 1], pairs[:n, 0]))
-    pairs, answers = pairs[order], answers[order]
-    return SurfaceContacts(
-        pairs[:, 0].copy(), pairs[:, 1].copy(), answers[:, :3], answers[:, 3:6], answers[:, 6].copy()
-    )
-
-
-def barycentric(corners: Float64, points: Float64) -> Float64:
-    """(n,3) shares of the corners (n,3,3) of a triangle in points (n,3) on it; thirds for one without area."""
-    a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    normal = np.cross(a, b)
-    area = np.einsum("ni,ni->n", normal, normal)
-    off = points - corners[:, 0]
-    safe = np.where(area > 0, area, 1.0)
-    u = np.einsum("ni,ni->n", np.cross(off, b), normal) / safe
-    v = np.einsum("ni,ni->n", np.cross(a, off), normal) / safe
-    shares = np.stack([1 - u - v, u, v], axis=1)
-    return np.where(area[:, None] > 0, shares, 1 / 3)
-
-
-def _check_rows(name: str, *arrays: NDArray[Any]) -> None:
-    counts = {len(array) for array in arrays}
-    if len(counts) > 1:
-        raise GeometryError(f"{name}: expected as many rows in every argument, got {sorted(counts)}")
-
-
-def _contacts(triangles: Int32, answers: Float64) -> Contacts:
-    return Contacts(answers[:, 0], triangles, answers[:, 1:4], answers[:, 4:])
-
-
-def _depths(found: Contacts) -> Contacts:
-    """Contacts with depths instead of signed distances."""
-    return Contacts(-found.values, found.triangles, found.points, found.normals)
-
-
-def _first(found: Contacts) -> Contact | None:
-    """The only contact, if there is one."""
-    if found.triangles[0] < 0:
-        return None
-    point, normal = found.points[0].tolist(), found.normals[0].tolist()
-    return Contact(-float(found.values[0]), int(found.triangles[0]), tuple(point), tuple(normal))

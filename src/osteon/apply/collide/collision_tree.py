@@ -22,9 +22,9 @@ from osteon.apply.collide.tree_table import (
     ENTRY,
     FIRST,
     HELD,
+    INSIDE,
     READ,
     REGION,
-    UNION,
     VERTEX,
     WIDTH,
 )
@@ -149,7 +149,7 @@ def _rows(tree: Splits, node: int, triangle: int, region: int) -> Int32:
     number[inner + 1] = 1 + 2 * np.arange(len(inner))
     number[tree.second[inner]] = 2 + 2 * np.arange(len(inner))
     rows = np.zeros((len(tree.after), WIDTH), np.int32)
-    rows[:, COUNT], rows[:, REGION], rows[:, BOUND] = tree.held, region, UNION
+    rows[:, COUNT], rows[:, REGION], rows[:, BOUND] = tree.held, region, INSIDE
     rows[:, FIRST] = np.where(tree.held > 0, tree.first + triangle, 0)
     rows[inner, CHILD] = node + 1 + 2 * np.arange(len(inner))
     rows[inner, VERTEX] = rows[inner, CHILD] + tree.after[inner] - inner - 1

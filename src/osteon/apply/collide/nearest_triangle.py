@@ -22,19 +22,36 @@ from __future__ import annotations
 
 import math
 
+from osteon.apply.collide.bound_records import GROUP_HEAD
 from osteon.apply.collide.cast_rays import into_region, turned
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf, skin_vertex
-from osteon.apply.collide.node_boxes import begin, reach_children, work_of
-from osteon.apply.collide.tree_table import CHILD, COUNT, ENTRY, FIRST, REGION, WIDTH, Floats, Tree, f8_at, open_tree
+from osteon.apply.collide.node_boxes import begin, enter_region, reach_children, reach_group, work_of
+from osteon.apply.collide.tree_table import (
+    BOUND,
+    CHILD,
+    COUNT,
+    ENTRY,
+    FIRST,
+    LAZY,
+    REGION,
+    WIDTH,
+    Floats,
+    Tree,
+    f8_at,
+    open_tree,
+)
 from osteon.apply.collide.triangle_tests import box_triangle, on_triangle, segment_triangle, unit_normal
 from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.kernels import Point, compiled_by, cross, dot, inlined, lean, minus
+from osteon.core.lanes import LANES, all_lanes, load_lanes, most_lanes, single, store_lanes
 
 POINT, SEGMENT, PLANE, BOX = range(4)
 #: Where `scratch` holds the shape in world axes and in those of a region; it starts with the pad of boxes.
 WORLD, LOCAL = 16, 40
 #: Numbers of a shape: points (6) or plane (4) or centre and half sizes (6), axes of a box (9), radius.
 AXES, RADIUS, SHAPE = 6, 15, 16
+#: Largest rounding of a test of boxes in float32, relative to its numbers.
+ROUNDING = 1e-6
 #: Weight of the distance of a box's middle in the order of children. Closest points near the horse in new poses with 0,
 #: 0.3, 1, 3: 95, 63, 61, 67 us; near the Soldier 63, 46, 42, 45.
 SHARE = 1.0
@@ -79,7 +96,7 @@ def _least(tree: Tree, kind: int, node: int) -> float:
         x = max(max(tree.boxes[b] - tree.scratch[s], tree.scratch[s] - tree.boxes[b + 3]), 0.0)
         y = max(max(tree.boxes[b + 1] - tree.scratch[s + 1], tree.scratch[s + 1] - tree.boxes[b + 4]), 0.0)
         z = max(max(tree.boxes[b + 2] - tree.scratch[s + 2], tree.scratch[s + 2] - tree.boxes[b + 5]), 0.0)
-        return math.sqrt(x * x + y * y + z * z) - tree.scratch[WORLD + RADIUS]
+        return x * x + y * y + z * z
     if kind == PLANE:
         height = -tree.scratch[s + 3]
         for i in range(3):
@@ -144,7 +161,8 @@ def _promise(tree: Tree, kind: int, node: int, least: float) -> float:
     if kind == PLANE:
         return least + SHARE * (x * tree.scratch[s] + y * tree.scratch[s + 1] + z * tree.scratch[s + 2])
     x, y, z = x - tree.scratch[s], y - tree.scratch[s + 1], z - tree.scratch[s + 2]
-    return least + SHARE * math.sqrt(x * x + y * y + z * z)
+    squared = x * x + y * y + z * z
+    return least + SHARE * (squared if kind == POINT else math.sqrt(squared))
 
 
 @inlined
@@ -153,7 +171,7 @@ def _measure(tree: Tree, kind: int, t: int) -> float:
     a, b, c = corner(tree, t, 0), corner(tree, t, 1), corner(tree, t, 2)
     if kind == POINT:
         squared, _, _ = on_triangle(a, b, c, _read(tree, WORLD))
-        return math.sqrt(squared) - tree.scratch[WORLD + RADIUS]
+        return squared
     if kind == PLANE:
         n = _read(tree, WORLD)
         return min(dot(n, a), min(dot(n, b), dot(n, c))) - tree.scratch[WORLD + 3]
@@ -161,6 +179,17 @@ def _measure(tree: Tree, kind: int, t: int) -> float:
         return _measure_segment(tree, a, b, c)
     gap, _ = box_triangle(_read(tree, WORLD + 3), _in_box(tree, a), _in_box(tree, b), _in_box(tree, c))
     return gap
+
+
+@inlined
+def _off_triangle(tree: Tree, t: int) -> float:
+    """The squared distance of the point from the box of a triangle."""
+    a, b, c = corner(tree, t, 0), corner(tree, t, 1), corner(tree, t, 2)
+    q = _read(tree, WORLD)
+    x = max(max(min(a[0], min(b[0], c[0])) - q[0], q[0] - max(a[0], max(b[0], c[0]))), 0.0)
+    y = max(max(min(a[1], min(b[1], c[1])) - q[1], q[1] - max(a[1], max(b[1], c[1]))), 0.0)
+    z = max(max(min(a[2], min(b[2], c[2])) - q[2], q[2] - max(a[2], max(b[2], c[2]))), 0.0)
+    return x * x + y * y + z * z
 
 
 @lean
@@ -180,6 +209,49 @@ def _in_box(tree: Tree, p: Point) -> Point:
     )
 
 
+@inlined
+def _push_group(tree: Tree, kind: int, head: int, best: float, depth: int) -> int:
+    """Push the nodes of a group within reach, the most promising one on top; the depth of the stack.
+
+    In float32, less what may be rounded: g of boxes for a point (its square) or a plane.
+    """
+    group = reach_group(tree, head)
+    pad = tree.region_pads[4 * tree.nodes[WIDTH * head + REGION]]
+    least = order = all_lanes(single(0))
+    if kind == PLANE:
+        pad += ROUNDING * abs(tree.scratch[LOCAL + 3])
+        least = order = all_lanes(single(-tree.scratch[LOCAL + 3] - pad))
+    for i in range(3):
+        x = tree.scratch[LOCAL + i]
+        s, row = single(x), LANES * (6 * group + i)
+        low, high = load_lanes(tree.group_boxes, row), load_lanes(tree.group_boxes, row + 3 * LANES)
+        if kind == PLANE:
+            least += (low if x > 0 else high) * s
+            order += (low + high) * single(0.5 * x)
+        else:
+            rounded = single(pad + ROUNDING * abs(x))
+            off = most_lanes(most_lanes(low - s, s - high) - rounded, all_lanes(single(0)))
+            middle = (low + high) * single(0.5) - s
+            least += off * off
+            order += middle * middle
+    if kind == POINT:
+        least = least * single(1 - ROUNDING)
+    store_lanes(tree.lanes, 0, least)
+    store_lanes(tree.lanes, LANES, least + order * single(SHARE))
+    at, floor = tree.groups[group], depth
+    for n in range(tree.groups[at]):
+        if tree.lanes[n] <= best:
+            k, promise = depth, tree.lanes[LANES + n]
+            while k > floor and tree.lanes[2 * LANES + k - 1 - floor] < promise:
+                tree.stack[2 * k], tree.stack[2 * k + 1] = tree.stack[2 * k - 2], tree.stack[2 * k - 1]
+                tree.lanes[2 * LANES + k - floor] = tree.lanes[2 * LANES + k - 1 - floor]
+                k -= 1
+            tree.stack[2 * k], tree.stack[2 * k + 1] = tree.groups[at + GROUP_HEAD + n], tree.lanes[n]
+            tree.lanes[2 * LANES + k - floor] = promise
+            depth += 1
+    return depth
+
+
 @lean
 def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, room: int) -> tuple[float, int, int]:
     """The least g below `limit`, its triangle in the tree, and the number of triangles found.
@@ -188,6 +260,9 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
     """
     begin(tree)
     best, found, n_found, nodes, leaves, region = limit, -1, 0, 1, 0, 0
+    if kind == POINT:
+        reach = max(limit + tree.scratch[WORLD + RADIUS], 0.0)
+        best = reach * reach
     for i in range(SHAPE):
         tree.scratch[LOCAL + i] = tree.scratch[WORLD + i]
     tree.stack[0], tree.stack[1], depth = 0.0, _least(tree, kind, 0), 1
@@ -198,7 +273,7 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
         node = int(tree.stack[2 * depth])
         row = WIDTH * node
         if tree.nodes[row + ENTRY]:
-            node = int(tree.nodes[row + CHILD])
+            node = enter_region(tree, node)
             row = WIDTH * node
         if tree.local and tree.nodes[row + REGION] != region:
             region = tree.nodes[row + REGION]
@@ -208,6 +283,8 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
             skin_leaf(tree, node)
             first = tree.nodes[row + FIRST]
             for k in range(first, first + tree.nodes[row + COUNT]):
+                if kind == POINT and _off_triangle(tree, k) > best:
+                    continue
                 g = _measure(tree, kind, k)
                 if g <= best and found_all:
                     if n_found < room:
@@ -215,6 +292,10 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
                     n_found += 1
                 elif g < best or (g == best and found < 0):
                     best, found, n_found = g, k, 1
+            continue
+        if tree.bounds_by == LAZY and region and kind in (POINT, PLANE):
+            nodes += tree.groups[tree.groups[tree.nodes[row + BOUND]]]
+            depth = _push_group(tree, kind, node, best, depth)
             continue
         reach_children(tree, node)
         one = int(tree.nodes[row + CHILD])
@@ -231,6 +312,8 @@ def search(tree: Tree, kind: int, limit: float, found_all: bool, out: Floats, ro
             depth += 1
     tree.counts[0] += nodes
     tree.counts[3] += leaves
+    if kind == POINT:
+        best = math.sqrt(best) - tree.scratch[WORLD + RADIUS]
     return best, found, n_found
 
 
@@ -396,15 +479,16 @@ def one_point(table: Int64, frame: int, x: float, y: float, z: float, radius: fl
     return _nearest(tree, POINT, limit)
 
 
-@compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 f8 f8 f8 f8 f8")
-def one_plane(table: Int64, frame: int, x: float, y: float, z: float, height: float, limit: float) -> NearResult:
-    """The lowest point above a plane with a unit normal."""
-    if not abs(x + y + z + height) < math.inf:
+@compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 f8 f8 f8 f8")
+def one_plane(table: Int64, frame: int, x: float, y: float, z: float, height: float) -> NearResult:
+    """The lowest point below the plane  normal . p = height, whose normal may have any length."""
+    length = math.sqrt(x * x + y * y + z * z)
+    if not (length > 0 and abs(x + y + z + height) < math.inf):
         return math.nan, -2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     tree = open_tree(table, frame)
-    _write(tree, WORLD, (x, y, z))
-    tree.scratch[WORLD + 3] = height
-    return _nearest(tree, PLANE, limit)
+    _write(tree, WORLD, (x / length, y / length, z / length))
+    tree.scratch[WORLD + 3] = height / length
+    return _nearest(tree, PLANE, 0.0)
 
 
 @inlined

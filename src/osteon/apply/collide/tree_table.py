@@ -16,11 +16,12 @@ whose tree was refitted, which have world axes only (`local` = 0).
 | REGION  | number of the region's frame, 0 in the top |
 | VERTEX  | of a leaf: its first entry of `leaf_vertices`; otherwise the node after its subtree |
 | HELD    | of a leaf: its vertices; otherwise 0 |
-| BOUND   | record of its bound in any pose; UNION: the box of its children; CLUSTER: fitted with its cluster |
+| BOUND   | number of the group of nodes that a node heads in new poses; INSIDE: none |
 | ENTRY   | 1 for an entry |
 
-`stamps` holds for every vertex the pose in which `posed` was computed last, `box_stamps` the same for boxes that are
-computed when they are reached. Every pose has its own number, so caches need no clearing.
+`stamps` holds for every vertex the pose in which `posed` was computed last; other arrays of stamps hold the same for
+boxes, groups and regions, which are computed when they are reached.
+Every pose has its own number, so caches need no clearing.
 
 Notes, single call of a kernel with one table and seven numbers: 0.23 us, by its entry point without a check of types
 0.15 us; one with forty arrays 4.6 us. A pointer has no index that wraps around and no references to count.
@@ -36,14 +37,14 @@ from numba.core.types import CPointer
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from osteon.core.arrays import Int64
-from osteon.core.kernels import inlined
+from osteon.core.arrays import Float64, Int64
+from osteon.core.kernels import compiled_by, inlined
 
 #: Columns of `nodes`.
 CHILD, FIRST, COUNT, REGION, VERTEX, HELD, BOUND, ENTRY = range(8)
 WIDTH = 8
-#: Values of BOUND that are no record.
-UNION, CLUSTER = -1, -2
+#: BOUND of nodes that head no group.
+INSIDE = -1
 #: How a box is found.
 STORED, LAZY, DEFORMED = 0, 1, 2
 #: How a vertex is found.
@@ -80,12 +81,21 @@ class Tree(NamedTuple):
     deformed: Floats  # (n,·) float32, spheres of the Bounded Deformation Tree
     local_q: Floats  # (g,m) float64, local coefficients of the regions
     top_boxes: Floats  # (n,6) float32, of the top of the tree
-    records: Floats  # float64, bounds in any pose
-    eager: Ints  # int32, nodes that every pose computes first
+    groups: Ints  # int32, nodes and bones of the groups that are bounded together
+    records: Floats  # float32, bounds of groups in any pose
+    entry_starts: Ints  # (g+1,) int32
+    entries: Floats  # float32, bounds of regions in world axes
     palette_starts: Ints  # (g+1,) int32, first bone of each region
     palette_bones: Ints  # int32, bones of the regions
-    palette: Floats  # (·,12) float64, bones in the axes of the regions
+    palette: Floats  # (·,12) float32, bones in the axes of the regions
     rest_from_region: Floats  # (g,12) float64
+    extents: Floats  # (g,2+r) float64, largest coordinate, error of the sum of weights, largest displacements
+    group_stamps: Ints  # int64
+    group_boxes: Floats  # (·,6,8) float32
+    spread_stamps: Ints  # int64, for groups whose boxes are in `boxes` too
+    region_stamps: Ints  # (g+1,) int64
+    region_pads: Floats  # (g+1,4) float64
+    lanes: Floats  # (3,8) float32, of a query
     posed: Floats  # (v,3) float64
     stamps: Ints  # (v,) int64
     box_stamps: Ints  # (n,) int64
@@ -98,7 +108,6 @@ class Tree(NamedTuple):
     n_vertices: int
     n_slots: int
     n_offsets: int
-    n_eager: int
     n_regions: int
     n_top: int
     rank: int
@@ -171,18 +180,27 @@ def open_tree(table: Int64, frame: int) -> Tree:
         f4_at(_at(table, 17, frame)),
         f8_at(_at(table, 18, frame)),
         f4_at(_at(table, 19, frame)),
-        f8_at(_at(table, 20, frame)),
-        i4_at(_at(table, 21, frame)),
+        i4_at(_at(table, 20, frame)),
+        f4_at(_at(table, 21, frame)),
         i4_at(_at(table, 22, frame)),
-        i4_at(_at(table, 23, frame)),
-        f8_at(_at(table, 24, frame)),
-        f8_at(_at(table, 25, frame)),
-        f8_at(_at(table, 26, frame)),
-        i8_at(_at(table, 27, frame)),
-        i8_at(_at(table, 28, frame)),
-        f8_at(_at(table, 29, frame)),
-        f8_at(_at(table, 30, frame)),
+        f4_at(_at(table, 23, frame)),
+        i4_at(_at(table, 24, frame)),
+        i4_at(_at(table, 25, frame)),
+        f4_at(_at(table, 26, frame)),
+        f8_at(_at(table, 27, frame)),
+        f8_at(_at(table, 28, frame)),
+        i8_at(_at(table, 29, frame)),
+        f4_at(_at(table, 30, frame)),
         i8_at(_at(table, 31, frame)),
+        i8_at(_at(table, 32, frame)),
+        f8_at(_at(table, 33, frame)),
+        f4_at(_at(table, 34, frame)),
+        f8_at(_at(table, 35, frame)),
+        i8_at(_at(table, 36, frame)),
+        i8_at(_at(table, 37, frame)),
+        f8_at(_at(table, 38, frame)),
+        f8_at(_at(table, 39, frame)),
+        i8_at(_at(table, 40, frame)),
         table[c] + frame,
         table[c + 1],
         table[c + 2],
@@ -196,7 +214,6 @@ def open_tree(table: Int64, frame: int) -> Tree:
         table[c + 10],
         table[c + 11],
         table[c + 12],
-        table[c + 13],
     )
 
 
@@ -221,3 +238,16 @@ def retarget(table: Int64, arrays: dict[str, NDArray[Any]], serial: int) -> Int6
         out[FIELD[name]] = array.ctypes.data
     out[SERIAL] = serial
     return out
+
+
+@compiled_by({"_nrt": False, "nogil": False}, "i8.1r i8 f8.3r i8.1")
+def copy_pose(template: Int64, serial: int, transforms: Float64, table: Int64) -> bool:
+    """Write the table of a new pose, its bones behind it; whether all their numbers are finite."""
+    numbers, bones, total = f8_at(table.ctypes.data), f8_at(transforms.ctypes.data), 0.0
+    for n in range(TABLE):
+        table[n] = template[n]
+    table[SERIAL] = serial
+    for n in range(transforms.size):
+        numbers[TABLE + n] = bones[n]
+        total += 0.0 * bones[n]  # NaN unless it is finite
+    return total == 0.0

@@ -10,7 +10,7 @@ Within one surface, triangles that share a vertex (or a welded one) are neighbou
 from __future__ import annotations
 
 from osteon.apply.collide.leaf_vertices import corner, skin_leaf
-from osteon.apply.collide.node_boxes import begin, reach_children
+from osteon.apply.collide.node_boxes import begin, enter_region, reach_children
 from osteon.apply.collide.tree_table import (
     CHILD,
     COUNT,
@@ -184,7 +184,12 @@ def _is_inner(tree: Tree, node: int) -> bool:
 @inlined
 def _enter(tree: Tree, node: int) -> int:
     """The root of the region of an entry, else the node itself."""
-    return tree.nodes[WIDTH * node + CHILD] if tree.nodes[WIDTH * node + ENTRY] else node
+    if tree.nodes[WIDTH * node + ENTRY] == 0:
+        return node
+    root = enter_region(tree, node)
+    if tree.nodes[WIDTH * root + COUNT] == 0:
+        reach_children(tree, root)
+    return root
 
 
 @lean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -351,6 +352,28 @@ def test_no_vertex_escapes(name: str, compact: bool) -> None:
         far[..., 3] += 1e4
         if model.deformer.bone_types != ("rigid",):
             assert every_escape(collider.at(far)) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name]().corrections is not None])
+def test_no_vertex_escapes_with_corrections_of_any_size(name: str) -> None:
+    model, collider = subject(name)
+    rng = np.random.default_rng(5)
+    for size in (1.0, 30.0):
+        q = size * rng.normal(size=model.rank)
+        stretched = np.array([4.0, 1.0, 0.1])[:, None] * new_pose(model)
+        assert every_escape(collider.at(new_pose(model), q)) == 0
+        assert every_escape(collider.at(stretched, q)) == 0
+
+
+def test_no_vertex_escapes_where_some_vertices_have_offsets() -> None:
+    model, _ = subject("animation_space")
+    offsets = model.deformer.offsets.copy()
+    offsets[model.rest[:, 0] > np.median(model.rest[:, 0])] = 0
+    deformer = replace(model.deformer, offsets=offsets)
+    partly = SkinnedModel(replace(model.character, deformer=deformer), model.animation)
+    collider = Collider.of(partly)
+    for seed in range(3):
+        assert every_escape(collider.at(new_pose(partly, seed))) == 0
 
 
 def test_a_bound_is_exact_where_all_bones_move_alike() -> None:
