@@ -170,7 +170,9 @@ def _add_code(digest: Any, code: CodeType) -> None:
 
 def _add_value(digest: Any, name: str, value: Any) -> None:
     """Add a global that a kernel reads, which is a constant of the compiled code."""
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "_defn"):  # an intrinsic, which generates code: its whole module counts (`core/lanes.py`)
+        digest.update(Path(str(sys.modules[value._defn.__module__].__file__)).read_bytes())
+    elif isinstance(value, np.ndarray):
         digest.update(f"{name} {value.dtype} {value.shape}".encode() + value.tobytes())
     elif isinstance(value, (type, ModuleType)) or callable(value):
         digest.update(f"{name} {getattr(value, '__name__', '')} {getattr(value, '_fields', '')}".encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ import osteon
 from osteon.core import kernel_cache
 from osteon.core.kernel_cache import OLD_SECONDS, SUFFIX, prune_folders
 from osteon.core.kernels import kernel
+from osteon.core.lanes import load_lanes
 
 SOURCES = Path(osteon.__file__).parent.parent
 
@@ -181,3 +184,22 @@ def test_one_signature_and_no_other_layout() -> None:
     with pytest.raises(TypeError):
         _sum_row(x.astype(np.float32), 0, out)
     assert len(_sum_row.signatures) == 1
+
+
+def test_a_kernel_depends_on_the_module_of_its_intrinsics(tmp_path, monkeypatch):
+    module = ModuleType("generators")
+    module.__file__ = str(tmp_path / "generators.py")
+    monkeypatch.setitem(sys.modules, "generators", module)
+
+    def define(context):
+        return context
+
+    define.__module__ = "generators"
+    found = []
+    for text in ("one", "one", "two"):
+        (tmp_path / "generators.py").write_text(text)
+        digest = hashlib.sha256()
+        kernel_cache._add_value(digest, "load_lanes", SimpleNamespace(_defn=define))
+        found.append(digest.digest())
+    assert found[0] == found[1] != found[2]
+    assert hasattr(load_lanes, "_defn")
