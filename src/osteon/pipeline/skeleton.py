@@ -41,7 +41,7 @@ from osteon.fit.skeleton.joint_tree import (
     orient_joints,
     tree_of_parents,
 )
-from osteon.fit.skeleton.local_skin import LocalFit
+from osteon.fit.skeleton.local_skin import LocalFit, ownership_costs
 from osteon.fit.skeleton.pair_joints import measure_pairs
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
 from osteon.fit.skeleton.sides import Sides, find_sides, sides_of_joints
@@ -371,6 +371,7 @@ class _Recovery:
 
         wanted = influences.dense(len(tree.parents))
         costs = LOCAL * self.graph.bone_costs(wanted, self.problem.n_frames)
+        costs += ownership_costs(self.graph, wanted, self.problem.n_frames)
         local = LocalWeights(costs, wanted, PULL * self.problem.motion**2 / self.problem.n_vertices)
         fit = fit_articulated(self.problem, tree, start, influences, local=local, options=requested, on_round=on_round)
         moved = self._inside(replace(tree, places=fit.articulation.joints))
