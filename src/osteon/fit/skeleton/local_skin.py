@@ -7,11 +7,7 @@
 | --- | --- |
 | c | cost (v,b) of a weight, by its distance along the surface from the core of its bone (`surface_graph.py`) |
 
-The cost also makes bones sure of themselves: the strongest vertices of a bone without a vertex of a weight above STRONG
-cost OWNED of the diagonal per frame for every other bone. A bone that turns twice as far with half the weights fits
-an ear as well, but no vertex follows it, and an animator who turns it sees half a turn.
-
-A skin without these costs gives a thigh weights on the other leg wherever both move alike in the example poses; a
+A skin without the second term gives a thigh weights on the other leg wherever both move alike in the example poses; a
 joint between such bones moves both legs.
 
 Rounds are those of `fit/skin/refine.py`: bones, extrapolated, then weights. Cores, and with them the costs, are new
@@ -26,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float64, Int64
 from osteon.core.parallel import available_threads
 from osteon.fit.moments import moment_centers, squared_errors
 from osteon.fit.problem import FitProblem
@@ -43,10 +39,9 @@ SMALL = 40_000
 PIECE, FEWEST = 3e-3, 4
 #: ... if bones near it would move its vertices by more than this, of the diagonal.
 ALIKE = 5e-3
-#: Bones whose largest weight is less are weak; their vertices of at least this part of it, in the core, are their own ...
-STRONG, TOP = 0.7, 0.8
-#: ... and other bones cost this there, of the diagonal, in every frame.
-OWNED = 0.01
+#: Bones whose largest weight is less are weak; their vertices of at least this part of it, in the core, are their own:
+#: other bones cost this there, of the diagonal, in every frame.
+STRONG, TOP, OWNED = 0.6, 0.8, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +86,7 @@ class LocalFit:
 
     def costs(self, weights: Float64) -> Float64:
         """(v,b) costs for the cores of given weights."""
-        local = self.strength * self.graph.bone_costs(weights, self.problem.n_frames)
-        return local + ownership_costs(self.graph, weights, self.problem.n_frames)
+        return self.strength * self.graph.bone_costs(weights, self.problem.n_frames)
 
     def weights(
         self, transforms: Float64, costs: Float64, earlier: Influences | None, *, thorough: bool = False
@@ -164,11 +158,15 @@ class LocalFit:
         return np.asarray(weights[source])
 
 
-def ownership_costs(graph: SurfaceGraph, weights: Float64, n_frames: int) -> Float64:
-    """(v,b) costs of other bones at the strongest vertices of weak bones, for weights (v,b)."""
+def ownership_costs(graph: SurfaceGraph, weights: Float64, bones: Int64, n_frames: int) -> Float64:
+    """(v,b) costs of other bones at the strongest vertices of those of `bones` that are weak, for weights (v,b).
+
+    A bone that turns twice as far with half the weights fits an ear as well, but no vertex follows it, and an animator
+    who turns it sees half a turn. For bones without children; inner ones may share all their vertices.
+    """
     out = np.zeros_like(weights)
     most = weights.max(axis=0)
-    for b in np.flatnonzero((most > 0) & (most < STRONG)).tolist():
+    for b in bones[(most[bones] > 0) & (most[bones] < STRONG)].tolist():
         core = graph.core(weights[:, b])
         own = core[weights[core, b] >= TOP * most[b]]
         out[own] += n_frames * (OWNED * graph.diagonal) ** 2
