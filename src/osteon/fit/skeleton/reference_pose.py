@@ -1,10 +1,15 @@
-"""The pose of a sequence that tells left from right: the one that is most its own mirror image.
+"""The pose that tells left from right: the rest pose, or the mean of the frames if that is more symmetric.
 
     minimise over poses:   the distance, in diagonals, within which MOST of the mirrored surface is to the surface
 
 A rest pose that is a frame of a walk has no plane that mirrors it, and a tail that is bent to the left in it is no left
-limb. Sections are sets of vertices, so their sides may be read from any pose. A symmetric rest pose is its own
-reference; else the rest pose and FRAMES frames are compared, each turned onto the rest pose, so that left remains left.
+limb. Sections are sets of vertices, so their sides may be read from any pose. Left and right take turns in most motions:
+the mean of the frames, each turned and moved onto the mean of the others, is nearly symmetric where no single frame is.
+
+Notes. Share of the surface whose side, read from the pose, agrees with / contradicts that of the symmetric rest pose
+of the character's file, frame 0 as the rest pose: rest pose alone: none for three of 16 characters, 0.90 / 0.08 for the
+Fox; the most symmetric of 13 poses: CesiumMan 0.66 / 0.28, a robot 0.46 / 0.46 (its front mirrored its back), others
+0.98 or more; the mean: CesiumMan 0.78 / 0.15, all others 0.98 or more and at most 0.01.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.core.arrays import Float64, Int32
+from osteon.core.arrays import Float64, Int32, Int64
 from osteon.core.normals import vertex_normals
 from osteon.core.topology import triangle_areas
 from osteon.core.transforms import nearest_rotation
@@ -24,46 +29,48 @@ from osteon.fit.problem import FitProblem
 POSED_NEAR, POSED_MOST = 0.015, 0.6
 #: Part of the mirrored surface by which poses are compared.
 MOST = 0.9
-#: Compared frames.
-FRAMES = 12
+#: Frames in the mean, and rounds of turning each onto it.
+FRAMES, ROUNDS = 24, 2
 
 
 @dataclass(frozen=True, slots=True)
 class ReferencePose:
-    """A pose in problem units, turned onto the rest pose."""
+    """A pose in problem units, turned onto the rest pose: the rest pose itself without frames, else their mean."""
 
     points: Float64  # (v,3)
     plane: MirrorPlane | None  # that mirrors it
-    frame: int = -1  # -1: the rest pose
-    rotation: Float64 | None = None  # (3,3) and ...
-    shift: Float64 | None = None  # ... (3,) that take targets of the frame to the rest pose; None at rest
+    frames: Int64  # (n,)
+    turns: Float64  # (n,3,3) and ...
+    shifts: Float64  # (n,3) that take the frames onto the pose
 
     def joints(self, joints: Float64, transforms: Float64) -> Float64:
         """(b,3) joints (b,3) of the rest pose, moved by the transforms (f,b,3,4) of their bones."""
-        if self.rotation is None or self.shift is None:
+        if not len(self.frames):
             return joints
-        moved = np.einsum("bij,bj->bi", transforms[self.frame, :, :, :3], joints) + transforms[self.frame, :, :, 3]
-        return np.asarray(moved @ self.rotation.T + self.shift)
+        some = transforms[self.frames]
+        moved = np.einsum("nbij,bj->nbi", some[..., :3], joints) + some[..., 3]
+        return np.asarray((np.einsum("nij,nbj->nbi", self.turns, moved) + self.shifts[:, None]).mean(axis=0))
 
 
 def find_reference_pose(problem: FitProblem, faces: Int32, plane: MirrorPlane | None) -> ReferencePose:
     """The reference pose of a problem with faces (t,3), and with the plane that mirrors its rest pose if there is one."""
-    rest = problem.points[:, :3]
+    rest = _at_rest(problem.points[:, :3], plane)
     if plane is not None:
-        return ReferencePose(rest, plane)
-    targets = problem.targets.reshape(len(rest), -1, 3)
-    frames = np.unique(np.linspace(0, problem.n_frames - 1, FRAMES).astype(np.int64)).tolist()
-    poses = [ReferencePose(rest, None), *(_onto(rest, targets[:, f].astype(np.float64), f) for f in frames)]
-    best, least = ReferencePose(rest, None), np.inf
-    for pose in poses:
+        return rest
+    best, least = rest, np.inf
+    for pose in (rest, _mean_pose(problem)):
         normals, areas = vertex_normals(pose.points, faces), _areas(pose.points, faces)
-        plane = find_mirror_plane(pose.points, normals, areas, near=POSED_NEAR, most=POSED_MOST)
-        if plane is None:
+        found = find_mirror_plane(pose.points, normals, areas, near=POSED_NEAR, most=POSED_MOST)
+        if found is None:
             continue
-        value = asymmetry(pose.points, normals, areas, plane, most=MOST)
+        value = asymmetry(pose.points, normals, areas, found, most=MOST)
         if value < least:
-            best, least = ReferencePose(pose.points, plane, pose.frame, pose.rotation, pose.shift), value
+            best, least = ReferencePose(pose.points, found, pose.frames, pose.turns, pose.shifts), value
     return best
+
+
+def _at_rest(rest: Float64, plane: MirrorPlane | None) -> ReferencePose:
+    return ReferencePose(rest, plane, np.zeros(0, np.int64), np.zeros((0, 3, 3)), np.zeros((0, 3)))
 
 
 def _areas(points: Float64, faces: Int32) -> Float64:
@@ -72,9 +79,16 @@ def _areas(points: Float64, faces: Int32) -> Float64:
     return np.bincount(faces.reshape(-1), corners, len(points)).astype(np.float64)
 
 
-def _onto(rest: Float64, posed: Float64, frame: int) -> ReferencePose:
-    """A frame (v,3), turned and moved onto the rest pose."""
-    middle, center = rest.mean(axis=0), posed.mean(axis=0)
-    rotation = nearest_rotation((rest - middle).T @ (posed - center))
-    shift = middle - rotation @ center
-    return ReferencePose(posed @ rotation.T + shift, None, frame, rotation, shift)
+def _mean_pose(problem: FitProblem) -> ReferencePose:
+    """The mean of the frames, turned and moved onto the rest pose, then onto their mean."""
+    frames = np.unique(np.linspace(0, problem.n_frames - 1, FRAMES).astype(np.int64))
+    mean = problem.points[:, :3]
+    posed = problem.targets.reshape(len(mean), -1, 3)[:, frames].transpose(1, 0, 2).astype(np.float64)
+    centers = posed.mean(axis=1)
+    turns, shifts = np.empty((0, 3, 3)), np.empty((0, 3))
+    for _ in range(ROUNDS):
+        middle = mean.mean(axis=0)
+        turns = nearest_rotation(np.einsum("vi,nvj->nij", mean - middle, posed - centers[:, None], optimize=True))
+        shifts = middle - np.einsum("nij,nj->ni", turns, centers)
+        mean = (np.einsum("nij,nvj->nvi", turns, posed, optimize=True) + shifts[:, None]).mean(axis=0)
+    return ReferencePose(mean, None, frames, turns, shifts)
