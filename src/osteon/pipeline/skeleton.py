@@ -69,13 +69,15 @@ SAMPLE = 4_000
 #: Numbers of seeds of further starts.
 SEEDS = (50, 80, 120)
 #: Regularisation of weights of the articulated fit towards those of the free sections, of the mean motion.
-PULL = 0.01
+PULL = 0.003
 #: Costs of weights far from their bones in the articulated fit, of those in the search for sections.
-LOCAL = 0.05
+LOCAL = 0.01
 #: Rounds that sections have after their tree was edited.
 EDITED_ROUNDS = 6
 #: Joints that rotate by less, in degrees, are hardly determined; so are all by fewer poses that differ by this.
 LITTLE_ROTATION, SCARCE_FRAMES, ALIKE = 8.0, 8, 0.01
+#: A bone is a guess if no vertex has this weight.
+OWN = 0.5
 #: Joints that a warning names.
 LISTED = 6
 
@@ -235,7 +237,7 @@ class _Recovery:
         skeleton, ends = self._skeleton(
             tree.parents, placed.world_from_joint, placed.ends, influences, sides, transforms
         )
-        self.doubts = self._joint_warnings(tree, rotations, skeleton.names)
+        self.doubts = self._joint_warnings(tree, weights, skeleton.names)
         solution = Solution(
             problem.to_input(transforms),
             influences,
@@ -431,8 +433,8 @@ class _Recovery:
         names = standard_names(names, self.options.names)
         return Skeleton(names, parents.astype(np.int32), world.astype(np.float32)), tips
 
-    def _joint_warnings(self, tree: JointTree, rotations: Float64, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Warnings about joints that slide and joints that the poses hardly determine."""
+    def _joint_warnings(self, tree: JointTree, weights: Float64, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Warnings about joints that slide, that the poses hardly determine, and that no vertex mainly follows."""
         out = []
         articulated = self.options.form == "articulated"
         sliding = [names[b] for b in np.flatnonzero(tree.sliding)]
@@ -443,6 +445,12 @@ class _Recovery:
             out.append(
                 f"{_listed(still)} rotate by less than {LITTLE_ROTATION:g} degrees, which hardly determines where they "
                 "are; add poses that bend them, or merge them with --save-tree and --tree"
+            )
+        shared = [names[b] for b in np.flatnonzero(weights.max(axis=0) < OWN)]
+        if shared:
+            out.append(
+                f"no vertex mainly follows {_listed(shared)}, which are uncertain; check them, or merge them with "
+                "--save-tree and --tree"
             )
         return tuple(out)
 

@@ -3,8 +3,8 @@
     minimise over poses:   the distance, in diagonals, within which MOST of the mirrored surface is to the surface
 
 A rest pose that is a frame of a walk has no plane that mirrors it, and a tail that is bent to the left in it is no left
-limb. Sections are sets of vertices, so their sides may be read from any pose. Left and right take turns in most motions:
-the mean of the frames, each turned and moved onto the mean of the others, is nearly symmetric where no single frame is.
+limb. Sections are sets of vertices, so their sides may be read from any pose. Left and right alternate in most motions:
+the mean of the frames, each rotated and moved onto the mean of all, is nearly symmetric where no single frame is.
 
 Notes. Share of the surface whose side, read from the pose, agrees with / contradicts that of the symmetric rest pose
 of the character's file, frame 0 as the rest pose: rest pose alone: none for three of 16 characters, 0.90 / 0.08 for the
@@ -53,7 +53,7 @@ class ReferencePose:
 
 
 def find_reference_pose(problem: FitProblem, faces: Int32, plane: MirrorPlane | None) -> ReferencePose:
-    """The reference pose of a problem with faces (t,3), and with the plane that mirrors its rest pose if there is one."""
+    """The reference pose of a problem with faces (t,3) and the plane that mirrors its rest pose, if any."""
     rest = _at_rest(problem.points[:, :3], plane)
     if plane is not None:
         return rest

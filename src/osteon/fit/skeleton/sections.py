@@ -66,12 +66,14 @@ SMALL, LEAVING_SMALL, NEEDED = 1_000, 0.1, 0.01
 #: Rounds of the final refinement, on a sample and on all vertices.
 LAST_ROUNDS, SETTLING_ROUNDS = 8, 24
 #: Factor of the costs of distance once the sections are known.
-SETTLED = 0.2
+SETTLED = 0.05
 FEW_ROUNDS = 3
 #: Vertices of the sample for all but the last rounds.
 SAMPLE = 4_000
 #: Sections that are added at once where the error is largest, and how often.
 REGROWN, REGROWTHS = 4, 4
+#: Power of the number of sections in the quality of a start.
+COUNT = 0.5
 #: Rounds of pruning in which pieces may become sections.
 SPLITTING = 3
 
@@ -160,7 +162,7 @@ def _pruned(
 
 def _quality(fit: LocalFit, skin: LocalSkin) -> float:
     """The quality of a start, which is minimised: E times the root of the number of sections."""
-    return fit.error_percent(skin) * float(np.sqrt(skin.n_bones))
+    return fit.error_percent(skin) * float(skin.n_bones**COUNT)
 
 
 def _regrown(
