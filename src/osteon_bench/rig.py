@@ -259,7 +259,7 @@ def _pivots(places: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """(n,3) the joint of every bone but the root's: the first end of each edge, without one of those at the root."""
     root = int(np.setdiff1d(edges[:, 0], edges[:, 1])[0])
     first = np.flatnonzero(edges[:, 0] == root)[0]
-    return places[np.delete(edges[:, 0], first)]
+    return np.asarray(places[np.delete(edges[:, 0], first)])
 
 
 def _fewer_frames(run: BenchRun) -> list[Row]:

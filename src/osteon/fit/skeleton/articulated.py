@@ -74,7 +74,7 @@ class ArticulatedOptions:
 
     influences: int = 4
     rounds: int = 60
-    tolerance: float = 1e-3  # stop when a round lowers the error by less than this fraction
+    tolerance: float = 3e-4  # stop when a round lowers the error by less than this fraction
     sample: int = 4_000  # vertices in the first rounds
     thorough: int = 1  # thorough searches for weights before the last rounds, on all vertices
     seed: int = 0
