@@ -24,9 +24,9 @@ that translate: 0.92, 2. Pruned by the growth of the error without the section (
 core: 0.70, 13. Seeds alone lose the Fox (E of the free sections 1.6 %; 0.96 % from a whole skin, 0.58 % after
 additions). Costs in the last rounds by SETTLED instead of SETTLED_SMALL: RiggedFigure in the pose of frame 0 0.34 %
 instead of 0.29 % (free), body handle 0.81 instead of 0.83; CesiumMan there, precision 0.79 instead of 0.84. By
-SETTLED_SMALL on the horse: articulated over free 1.32 instead of 1.28. The root of the number of sections instead of their number: the same starts
-and sections on five skinned characters; 41 instead of 34 joints, E 2.57 % instead of 2.63 %, on the built-in creature,
-which bends everywhere.
+SETTLED_SMALL on the horse: articulated over free 1.32 instead of 1.28. The root of the number of sections instead of
+their number: the same sections on five skinned characters; 41 instead of 34 joints, E 2.57 % instead of 2.63 %, on the
+built-in creature, which bends everywhere.
 
 Joints within 5 % of the diagonal of a joint of the rig that rotates (precision, recall), without local weights. Pruned
 by core: CesiumMan 0.94, 1.0; RiggedFigure 1, 1; Soldier 1, 1; Fox 0.89, 0.94; cow 0.88, 1.0. By the growth of the
