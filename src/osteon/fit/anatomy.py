@@ -16,6 +16,7 @@ refused.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -224,6 +225,8 @@ def _name_limb(names: list[str], tree: _Tree, limb: _Limb, words: list[str], bef
     stops = np.concatenate([starts[1:], limb.tip[None]])
     lengths = np.linalg.norm(stops - starts, axis=1)
     first = 1 if len(chain) > 2 and lengths[0] < SHORT * lengths[1:].max() else 0
+    if words[-1] == "hand":
+        chain = chain[: first + len(words)]  # what follows a hand is a finger
     if first:
         names[chain[0]] = before + limb.side
     for n, joint in enumerate(chain[first:]):
@@ -309,8 +312,8 @@ def standard_names(names: tuple[str, ...], standard: NameStandard) -> tuple[str,
             f"--names {standard}: expected a humanoid with {', '.join(REQUIRED[:3])}, arms and legs of three joints, "
             f"found a tree without {', '.join(missing)}; omit --names, or edit the tree with --save-tree and --tree"
         )
-    spine = [name for name in names if name == "spine" or name.startswith("spine_")]
-    necks = [name for name in names if name == "neck" or name.startswith("neck_")]
+    spine = [name for name in names if re.fullmatch(r"spine(_\d+)?", name)]
+    necks = [name for name in names if re.fullmatch(r"neck(_\d+)?", name)]
     return tuple(_standard_name(name, standard, spine.index(name) if name in spine else -1, necks) for name in names)
 
 

@@ -99,6 +99,13 @@ def find_mirror_plane(
     return MirrorPlane(plane.normal, float(plane.offset * diagonal + plane.normal @ center))
 
 
+def asymmetry(points: Float64, normals: Float64, areas: Float64, plane: MirrorPlane, *, most: float = MOST) -> float:
+    """The distance, in diagonals, within which the fraction `most` of the surface mirrored at `plane` is to itself."""
+    diagonal = bounding_diagonal(points)
+    scaled = MirrorPlane(plane.normal, plane.offset / diagonal)
+    return _distance(_surface(points / diagonal, normals, areas / diagonal**2), scaled, most)
+
+
 def _surface(points: Float64, normals: Float64, areas: Float64) -> _Surface:
     from scipy.spatial import cKDTree
 

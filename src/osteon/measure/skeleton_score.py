@@ -21,7 +21,6 @@ Lengths are fractions of the diagonal of the true rest pose.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,8 +46,8 @@ ASIDE = 0.005
 OWN = 0.5
 #: Overlap of a good handle.
 GOOD = 0.7
-#: Vertices sampled for the mirror plane.
-SAMPLED = 2_000
+#: Vertices sampled for the mirror plane; planes are equal whose distances differ by less, and the first one counts.
+SAMPLED, EQUAL = 2_000, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,9 @@ class RigScore:
     handle: float  # mean over true joints
     good: float  # share of handles above GOOD
     body: float  # mean over joints of the body; 1 if there are none
+    body_good: float  # share of the handles of the body above GOOD
     rerooted: float  # the mean handle of the body if complements count
+    rerooted_all: float  # the same of all joints
     wrong: float  # share of recovered joints
     mixed: int  # number of recovered joints
     lateral: int  # of this many
@@ -124,7 +125,9 @@ def score_rig(true: ScoredRig, found: ScoredRig) -> RigScore:
         handle=float(handles.mean()) if len(rows) else 1.0,
         good=float((handles > GOOD).mean()) if len(rows) else 1.0,
         body=float(handles[body].mean()) if body.any() else 1.0,
+        body_good=float((handles[body] > GOOD).mean()) if body.any() else 1.0,
         rerooted=float(rerooted[body].mean()) if body.any() else 1.0,
+        rerooted_all=float(rerooted.mean()) if len(rows) else 1.0,
         wrong=len(wrong) / max(1, len(columns)),
         mixed=mixed,
         lateral=lateral,
@@ -178,7 +181,7 @@ def _mixed_sides(
     true: ScoredRig, true_branches: Float64, found: ScoredRig, branches: Float64, pairs: dict[int, int]
 ) -> tuple[int, int]:
     """Number of mixed joints, and of lateral ones."""
-    sides = _sides(true.rest)
+    sides = _sides(true)
     if sides is None:
         return 0, 0
     mixed = lateral = 0
@@ -196,24 +199,22 @@ def _mixed_sides(
     return mixed, lateral
 
 
-def _sides(rest: Float64) -> Float64 | None:
+def _sides(true: ScoredRig) -> Float64 | None:
     """(v,2) whether a vertex is left and right of the axis-aligned plane that mirrors the shape best."""
+    rest = true.rest
     sample = rest[:: max(1, len(rest) // SAMPLED)]
     tree = cKDTree(rest)
-
-    def apart(plane: tuple[int, float]) -> float:
-        mirrored = sample.copy()
-        mirrored[:, plane[0]] = 2 * plane[1] - mirrored[:, plane[0]]
-        return float(np.median(tree.query(mirrored)[0]))
-
-    middles: tuple[Callable[[Float64], float], ...] = (
-        lambda x: float(x.min() + x.max()) / 2,
-        lambda x: 0.0,
-        lambda x: float(x.mean()),
-        lambda x: float(np.median(x)),
-    )
-    planes = [(axis, middle(rest[:, axis])) for axis in range(3) for middle in middles]
-    axis, offset = min(planes, key=apart)
+    best, chosen = np.inf, (0, 0.0)
+    for axis in range(3):
+        x = rest[:, axis]
+        middles = (np.median(true.joints[:, axis]), (x.min() + x.max()) / 2, 0.0, x.mean())
+        for offset in map(float, middles):
+            mirrored = sample.copy()
+            mirrored[:, axis] = 2 * offset - mirrored[:, axis]
+            apart = float(np.median(tree.query(mirrored)[0]))
+            if apart < best - EQUAL:
+                best, chosen = apart, (axis, offset)
+    axis, offset = chosen
     away, aside = rest[:, axis] - offset, ASIDE * bounding_diagonal(rest)
     if not (away > aside).any() or not (away < -aside).any():
         return None

@@ -41,8 +41,9 @@ from osteon.fit.skeleton.joint_tree import (
     orient_joints,
     tree_of_parents,
 )
-from osteon.fit.skeleton.local_skin import LocalFit
+from osteon.fit.skeleton.local_skin import LocalFit, ownership_costs
 from osteon.fit.skeleton.pair_joints import measure_pairs
+from osteon.fit.skeleton.reference_pose import find_reference_pose
 from osteon.fit.skeleton.sections import SectionOptions, Sections, find_sections, first_count
 from osteon.fit.skeleton.sides import Sides, find_sides, sides_of_joints
 from osteon.fit.skeleton.surface_graph import surface_graph
@@ -67,16 +68,16 @@ AGAIN_ROUNDS = 8
 SAMPLE = 4_000
 #: Numbers of seeds of further starts.
 SEEDS = (50, 80, 120)
-#: A posed body has sides if this part of its mirrored surface is so near to the surface, in diagonals.
-POSED_NEAR, POSED_MOST = 0.015, 0.6
 #: Regularisation of weights of the articulated fit towards those of the free sections, of the mean motion.
-PULL = 0.01
+PULL = 0.003
 #: Costs of weights far from their bones in the articulated fit, of those in the search for sections.
-LOCAL = 0.05
+LOCAL = 0.01
 #: Rounds that sections have after their tree was edited.
 EDITED_ROUNDS = 6
 #: Joints that rotate by less, in degrees, are hardly determined; so are all by fewer poses that differ by this.
 LITTLE_ROTATION, SCARCE_FRAMES, ALIKE = 8.0, 8, 0.01
+#: A bone is a guess if no vertex has this weight.
+OWN = 0.5
 #: Joints that a warning names.
 LISTED = 6
 
@@ -193,9 +194,11 @@ class _Recovery:
         areas = np.bincount(faces.reshape(-1), corners, len(rest)).astype(np.float64)
         normals = vertex_normals(rest, faces)
         self.plane = find_mirror_plane(rest, normals, areas)
-        self.sides_plane = self.plane or find_mirror_plane(rest, normals, areas, near=POSED_NEAR, most=POSED_MOST)
         self.areas = np.bincount(task.welded_of_vertex, areas, self.problem.n_vertices).astype(np.float64)
-        self.graph = surface_graph(self.problem, task.welded_of_vertex[faces])
+        welded = task.welded_of_vertex[faces]
+        self.graph = surface_graph(self.problem, welded)
+        plane = None if self.plane is None else self._local(self.plane)
+        self.reference = find_reference_pose(self.problem, welded, plane)
         self.n_bones = 0
         self.doubts: tuple[str, ...] = ()
         if options.symmetric and self.plane is None:
@@ -231,8 +234,10 @@ class _Recovery:
         self.n_bones = len(joints)
         weights = influences.dense(self.n_bones)
         placed = orient_joints(joints, tree.parents, rotations, self.points, weights, self.graph)
-        skeleton, ends = self._skeleton(tree.parents, placed.world_from_joint, placed.ends, influences, sides)
-        self.doubts = self._joint_warnings(tree, rotations, skeleton.names)
+        skeleton, ends = self._skeleton(
+            tree.parents, placed.world_from_joint, placed.ends, influences, sides, transforms
+        )
+        self.doubts = self._joint_warnings(tree, weights, skeleton.names)
         solution = Solution(
             problem.to_input(transforms),
             influences,
@@ -316,8 +321,8 @@ class _Recovery:
         return tree, self._sides(weights, meet_sections(self.graph, weights))
 
     def _sides(self, weights: Float64, meeting: Neighborhood) -> Sides:
-        plane = None if self.sides_plane is None else self._local(self.sides_plane)
-        return find_sides(plane, self.points, self.areas, weights, meeting.spans, self.diagonal)
+        pose = self.reference
+        return find_sides(pose.plane, pose.points, self.areas, weights, meeting.spans, self.diagonal)
 
     def _local(self, plane: MirrorPlane) -> MirrorPlane:
         """The plane in problem units."""
@@ -371,6 +376,8 @@ class _Recovery:
 
         wanted = influences.dense(len(tree.parents))
         costs = LOCAL * self.graph.bone_costs(wanted, self.problem.n_frames)
+        ends = np.setdiff1d(np.arange(len(tree.parents)), tree.parents)
+        costs += ownership_costs(self.graph, wanted, ends, self.problem.n_frames)
         local = LocalWeights(costs, wanted, PULL * self.problem.motion**2 / self.problem.n_vertices)
         fit = fit_articulated(self.problem, tree, start, influences, local=local, options=requested, on_round=on_round)
         moved = self._inside(replace(tree, places=fit.articulation.joints))
@@ -404,7 +411,7 @@ class _Recovery:
         return mirror_pairs(self.mesh, sparse_weights(skin, int(influences.bones.max()) + 1))
 
     def _skeleton(
-        self, parents: Int64, frames: Float64, ends: Float64, influences: Influences, sides: Sides
+        self, parents: Int64, frames: Float64, ends: Float64, influences: Influences, sides: Sides, transforms: Float64
     ) -> tuple[Skeleton, Float64]:
         """Named joints in input units, and the ends of their bones."""
         world = frames.copy()
@@ -415,8 +422,8 @@ class _Recovery:
         else:
             words = ["_R", "", "_L"]
             side = sides.side
-            if self.sides_plane is not None:
-                away = self.sides_plane.distances(world[..., 3]) / (self.diagonal * self.problem.rest_scale)
+            if self.reference.plane is not None:
+                away = self.reference.plane.distances(self.reference.joints(frames[..., 3], transforms)) / self.diagonal
                 side = sides_of_joints(side, parents, away)
             suffixes = [words[int(s) + 1] for s in side]
             if not sides.known:
@@ -426,8 +433,8 @@ class _Recovery:
         names = standard_names(names, self.options.names)
         return Skeleton(names, parents.astype(np.int32), world.astype(np.float32)), tips
 
-    def _joint_warnings(self, tree: JointTree, rotations: Float64, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Warnings about joints that slide and joints that the poses hardly determine."""
+    def _joint_warnings(self, tree: JointTree, weights: Float64, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Warnings about joints that slide, that the poses hardly determine, and that no vertex mainly follows."""
         out = []
         articulated = self.options.form == "articulated"
         sliding = [names[b] for b in np.flatnonzero(tree.sliding)]
@@ -438,6 +445,12 @@ class _Recovery:
             out.append(
                 f"{_listed(still)} rotate by less than {LITTLE_ROTATION:g} degrees, which hardly determines where they "
                 "are; add poses that bend them, or merge them with --save-tree and --tree"
+            )
+        shared = [names[b] for b in np.flatnonzero(weights.max(axis=0) < OWN)]
+        if shared:
+            out.append(
+                f"no vertex mainly follows {_listed(shared)}, which are uncertain; check them, or merge them with "
+                "--save-tree and --tree"
             )
         return tuple(out)
 

@@ -103,7 +103,7 @@ def test_fingers_and_other_parts_are_named_after_where_they_are() -> None:
     }
     names, *tree = tree_of(body)
     found = dict(zip(names, find_body(*tree).names, strict=True))
-    assert {found["a_L"], found["b_L"]} == {"hand_2_L", "finger_1_L"}
+    assert {found["a_L"], found["b_L"]} == {"finger_1_L", "finger_2_L"}
     assert found["flap"] == "hips_part_1"
     assert len(set(found.values())) == len(found)
 
@@ -124,6 +124,8 @@ def test_standards_of_humanoids() -> None:
     for name, standards in expected.items():
         assert (mixamo[number[name]], vrm[number[name]], unreal[number[name]]) == standards
     assert standard_names(names, "plain") == names
+    more = (*names, "spine_2_part_1", "neck_part_1")  # parts of the spine are no further joints of it
+    assert standard_names(more, "mixamo")[-2:] == more[-2:]
 
 
 def test_a_standard_is_refused_for_other_trees() -> None:

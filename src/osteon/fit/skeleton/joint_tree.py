@@ -49,8 +49,9 @@ UNSURE, ASTRAY = 0.02, 0.03
 SLIDING = 0.015
 #: The mirror image of a joint counts as at most this much more than the joint itself: it may be no image.
 TRUST = 0.03
-#: Limbs of at least this part of the length of the longest ones are long: of a biped, of others.
-LONG = (0.7, 0.85)
+#: Limbs of at least this part of the length of the longest ones are long: of a biped, of others. Short legs of a
+#: biped have 0.44 of the length of its arms or more, ears and small arms at most 0.34 of the longest limb.
+LONG = (0.4, 0.85)
 #: Largest mass of central branches of hips that have no tail, of the whole.
 LIGHT = 0.03
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
-from osteon.core.arrays import Float64
+from osteon.core.arrays import Float64, Int64
 from osteon.core.parallel import available_threads
 from osteon.fit.moments import moment_centers, squared_errors
 from osteon.fit.problem import FitProblem
@@ -39,6 +39,9 @@ SMALL = 40_000
 PIECE, FEWEST = 3e-3, 4
 #: ... if bones near it would move its vertices by more than this, of the diagonal.
 ALIKE = 5e-3
+#: Bones whose largest weight is less are weak; their vertices of at least this part of it, in the core, are their own:
+#: other bones cost this there, of the diagonal, in every frame.
+STRONG, TOP, OWNED = 0.6, 0.8, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,22 @@ class LocalFit:
             self.graph.lengths, directed=False, indices=known, min_only=True, return_predecessors=True
         )
         return np.asarray(weights[source])
+
+
+def ownership_costs(graph: SurfaceGraph, weights: Float64, bones: Int64, n_frames: int) -> Float64:
+    """(v,b) costs of other bones at the strongest vertices of those of `bones` that are weak, for weights (v,b).
+
+    A bone that turns twice as far with half the weights fits an ear as well, but no vertex follows it, and an animator
+    who turns it sees half a turn. For bones without children; inner ones may share all their vertices.
+    """
+    out = np.zeros_like(weights)
+    most = weights.max(axis=0)
+    for b in bones[(most[bones] > 0) & (most[bones] < STRONG)].tolist():
+        core = graph.core(weights[:, b])
+        own = core[weights[core, b] >= TOP * most[b]]
+        out[own] += n_frames * (OWNED * graph.diagonal) ** 2
+        out[own, b] = 0
+    return out
 
 
 def _value(influences: Influences, costs: Float64) -> float:

@@ -104,7 +104,8 @@ def test_the_root_is_at_the_hips() -> None:
     """Not where the head is, even if the chest is nearer to the middle; unless only the chest has long limbs."""
     assert rooted(arm=0.9, head=2.0) == 0
     assert rooted(arm=1.4, head=2.0) == 0
-    assert rooted(arm=1.5, head=2.0) == 1
+    assert rooted(arm=2.4, head=2.0) == 0  # legs that are short beside the arms
+    assert rooted(arm=2.6, head=2.0) == 1  # ears, not legs
 
 
 def test_the_root_of_a_body_with_a_tail_is_nearest_to_its_middle() -> None:

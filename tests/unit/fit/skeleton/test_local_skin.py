@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from osteon.core.sequence import MeshSequence
 from osteon.fit.problem import pose_problem
-from osteon.fit.skeleton.local_skin import LocalFit, LocalSkin
+from osteon.fit.skeleton.local_skin import OWNED, TOP, LocalFit, LocalSkin, ownership_costs
 from osteon.fit.skeleton.surface_graph import surface_graph
 from osteon.synth.shapes import make_tube
 
@@ -80,3 +80,16 @@ def influences_of(weights: np.ndarray):
 
     bones = np.tile(np.arange(weights.shape[1]), (len(weights), 1))
     return Influences(bones, weights, np.zeros(len(weights)))
+
+
+def test_weak_bones_own_their_strongest_vertices(fit: LocalFit) -> None:
+    x = fit.problem.points[:, 0]
+    end = np.clip((x - 0.5 * x.max()) / (0.5 * x.max()), 0, 1)
+    for most, owned in ((0.4, True), (0.9, False)):
+        weights = np.stack([1 - most * end, most * end], axis=1)
+        costs = ownership_costs(fit.graph, weights, np.array([1]), N_FRAMES)
+        assert (costs[:, 1] == 0).all()
+        strongest = weights[:, 1] >= TOP * weights[:, 1].max()
+        expected = N_FRAMES * (OWNED * fit.graph.diagonal) ** 2 if owned else 0.0
+        np.testing.assert_allclose(costs[:, 0], np.where(strongest, expected, 0))
+        assert not ownership_costs(fit.graph, weights, np.array([0]), N_FRAMES).any()
