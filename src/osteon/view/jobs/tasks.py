@@ -22,16 +22,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from osteon.apply.edit.strokes import Strokes
+from osteon.core.arrays import Float32
 from osteon.core.errors import OsteonError
 from osteon.core.parallel import end_group, end_with, leave_no_dump
 from osteon.core.progress import Progress, ProgressEvent
 from osteon.core.skin_options import SkinOptions
 from osteon.io.load.source import LARGEST_RATIO, MEMORY
+from osteon.pipeline.options import RigOptions
 
 #: Seconds between two messages of progress within one stage.
 PROGRESS_INTERVAL = 0.05
@@ -42,6 +45,8 @@ Task = Callable[..., Any]
 Command = tuple[Task, tuple[Any, ...], int]
 #: Bytes of one message.
 MAX_MESSAGE = 1_000_000
+#: Rest poses that differ by less, of their size, are equal.
+SAME_REST = 1e-3
 #: Seconds that reading uploaded files may take.
 READING_SECONDS = 300.0
 #: Bytes of memory that reading an uploaded file may take, however small it is.
@@ -74,6 +79,50 @@ def fit_source(
     kind = f"{fit.model.n_bones} {fit.model.track.bone_type} bones"
     rank = f", rank {fit.model.rank}" if fit.model.rank else ""
     return {"name": f"{fit.model.name}: {kind}{rank}", "error_percent": _finite(fit.report.error_percent)}
+
+
+@dataclass(frozen=True, slots=True)
+class RefitFiles:
+    """The files of a refit."""
+
+    tree: str  # edited, as `osteon rig --tree` reads it
+    before: str  # the model whose tree was edited
+    pack: str
+    model: str
+
+
+def refit_tree(inputs: tuple[str, ...], files: RefitFiles, options: RigOptions, progress: Progress) -> dict[str, Any]:
+    """Fit an edited tree to a sequence, as `osteon rig --tree` does, and write the pack and the model."""
+    from osteon.core.sequence import MeshSequence
+    from osteon.deform.pose import pose_frames
+    from osteon.io import load_model, load_sequence, save_model
+    from osteon.io.skeletons.section_tree import load_section_tree
+    from osteon.measure.distortion import measure_distortion
+    from osteon.pipeline.skeleton import rig_sequence
+    from osteon.view.pack.model_pack import Evidence, write_pack
+    from osteon.view.server.collection import check_source
+
+    tree = load_section_tree(files.tree)
+    model = load_model(files.before)
+    sequence = load_sequence(list(inputs), progress=progress)
+    check_source(sequence, inputs[0], model)
+    if not same_rest(sequence.rest, model.rest):  # the tree is in the rest pose of its model
+        sequence = MeshSequence(rest=model.rest, source=sequence.source, mesh=sequence.mesh, clips=sequence.clips)
+    before = measure_distortion(sequence, sequence.faces, partial(pose_frames, model))
+    found = rig_sequence(sequence, options=options, tree=tree, progress=progress)
+    write_pack(Path(files.pack), found.model, Evidence(sequence.source, found.fit.distortion, found.fit.report))
+    save_model(found.model, files.model)
+    return {
+        "name": found.model.name,
+        "about": f"{len(tree.joints)} joints, {options.form}",
+        "error_percent": _finite(found.fit.report.error_percent),
+        "before_percent": _finite(before.error_percent),
+    }
+
+
+def same_rest(one: Float32, other: Float32) -> bool:
+    """Whether two rest poses (v,3) are equal, up to what a file rounds."""
+    return bool(abs(one - other).max(initial=0.0) <= SAME_REST * abs(one - one.mean(axis=0)).max(initial=0.0))
 
 
 def edit_model(model_file: str, strokes: Strokes, pack: str, out: str, progress: Progress) -> dict[str, Any]:

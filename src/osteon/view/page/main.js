@@ -42,6 +42,8 @@ import { buildPanels } from "./ui/panels.js";
 import { buildStage } from "./ui/stage.js";
 import { firstState, Store } from "./ui/store.js";
 import { Timeline } from "./ui/timeline.js";
+import { buildTree } from "./tree/panel.js";
+import { TreeEditing } from "./tree/tree_editing.js";
 import { takeTurntable } from "./ui/turntable.js";
 import { buildView, VIEWS } from "./ui/view_panel.js";
 
@@ -99,6 +101,8 @@ class Page {
     this.eigenskin = absent();
     /** @type {Editing} */
     this.editing = absent();
+    /** @type {TreeEditing} */
+    this.treeEditing = absent();
     /** @type {Colliding} */
     this.colliding = absent();
     /** @type {ReturnType<typeof buildViewNames>} */
@@ -123,7 +127,7 @@ class Page {
     listenToNumpad(engine, { lookFrom: (from) => engine.lookFrom(from), all: () => this.seeAll() });
     listenToKeys(store, this.#keys());
     listenToTurns(canvas, engine);
-    warnBeforeLoss(store, client, [this.posing, this.editing]);
+    warnBeforeLoss(store, client, [this.posing, this.editing, this.treeEditing]);
     this.address = new Address({ store, engine, timeline: this.timeline, opener });
     new ResizeObserver(() => this.resize()).observe(stage);
     store.watch([...VIEW, ...LIGHT_VIEW, ...RELIT_VIEW, "pack", "crowd", ...LEVEL_VIEW, ...POSE_VIEW, ...EIGENSKIN_VIEW], () => this.draw());
@@ -154,9 +158,12 @@ class Page {
       scaleToThis: () => this.setHeat(true),
       color: (at) => css(heat, Math.round(255 * at)),
     });
+    this.treeEditing = new TreeEditing({ engine, store, canvas, fail, pause: () => this.timeline.pause() });
+    const stays = { mode: "result", panel: "bones" };
     this.bones = buildBones(store, {
       boneColor: (bone) => css(boneColors(bone + 1), bone),
       findClusters: () => opener.findClusters(),
+      tree: buildTree(store, client, this.treeEditing, { ...act, opened: (id) => opener.openResult(id, stays) }),
     });
     const corrections = buildCorrections(store, {
       errorByRank: async () => engine.errorByRank(),
@@ -334,6 +341,7 @@ class Page {
     this.dividers?.place();
     this.posing?.place();
     this.eigenskin?.place();
+    this.treeEditing?.place();
     this.viewNames?.place();
     this.tip?.follow();
     stage.classList.toggle("stacked", this.engine.stacked && !store.state.eigenskin);
@@ -391,7 +399,7 @@ class Page {
       light: () => shown() && store.state.pack?.light && store.set(toggledLight(store.state)),
       compare: () => shown() && canCompare(store.state.pack) && store.set({ mode: nextMode(store.state.mode) }),
       frame: () => this.seeAll(),
-      close: () => this.posing.putAway() || this.colliding.putAway() || leaveLight(store) || store.set({ panel: "" }),
+      close: () => this.posing.putAway() || this.treeEditing.putAway() || this.colliding.putAway() || leaveLight(store) || store.set({ panel: "" }),
       help: () => store.set({ panel: store.state.panel === "about" ? "" : "about" }),
     };
   }

@@ -6,6 +6,7 @@
     POST /open                 an uploaded file, named by X-Name; ?group=G&index=I&count=N for each file of a sequence
     POST /fit                  {"id", "options"}: skin the source of an item; returns a job
     POST /edit/ID              strokes of the page: store them in the rest pose of a model; returns a job
+    POST /refit/ID             {"tree", "form", "influences"}: fit an edited tree to the source; returns a job
     POST /clusters             {"id"}: find its near-rigid triangles; returns a job, then GET /clusters/ID returns them
     GET  /jobs/JOB             progress of a job as events; POST /jobs/JOB/cancel
     GET  /file/ID.SUFFIX       the model that a fit made, as a download
@@ -39,6 +40,7 @@ from osteon.io import MODEL_FORMATS
 from osteon.io.engines import bone_type_players
 from osteon.io.formats.registry import mesh_suffixes
 from osteon.io.skeletons import SKELETON_SUFFIXES
+from osteon.pipeline.options import RigOptions
 from osteon.view.bundle import BUNDLE, read_bundle
 from osteon.view.jobs import posing
 from osteon.view.jobs.pose_request import pose_request
@@ -62,6 +64,10 @@ SKELETON_BYTES = 200_000_000
 MAX_POSE = 4_000_000
 #: Bytes of strokes: a million vertices.
 MAX_STROKES = 100_000_000
+#: Bytes of an edited tree with its sections: two million vertices.
+MAX_TREE = 100_000_000
+#: Options of a refit that the page may set.
+REFIT_OPTIONS = ("form", "influences")
 #: Kind of input in the form of a fit, by the type of the option.
 _INPUTS: dict[type | None, str] = {int: "whole", float: "number", bool: "switch", None: "choice"}
 #: Hints of options in the page, where the help text of the command line does not apply.
@@ -84,6 +90,7 @@ def view_app(session: Session) -> App:
         Route("/open", _open, methods=["POST"]),
         Route("/fit", _fit, methods=["POST"]),
         Route("/edit/{id}", _edit, methods=["POST"]),
+        Route("/refit/{id}", _refit, methods=["POST"]),
         Route("/clusters", _find_clusters, methods=["POST"]),
         Route("/clusters/{id}", _clusters),
         Route("/jobs/{id}", _follow),
@@ -146,7 +153,7 @@ async def _scene(request: Request) -> Response:
         "skeleton_bytes": SKELETON_BYTES,
         "skeletons": list(SKELETON_SUFFIXES),
     }
-    models = [item.to_json() for item in session.collection.shown]
+    models = [item.to_json() | session.source_name(item) for item in session.collection.shown]
     return JSONResponse({"models": models, "can_fit": True, "limits": limits})
 
 
@@ -182,6 +189,15 @@ async def _edit(request: Request) -> Response:
     session = session_of(request)
     item = session.item(request.path_params["id"])
     return JSONResponse({"job": session.edit(item, await read_json(request, MAX_STROKES)).id})
+
+
+async def _refit(request: Request) -> Response:
+    session = session_of(request)
+    item, body = session.item(request.path_params["id"]), await read_json(request, MAX_TREE)
+    tree = body.pop("tree", None)
+    if not isinstance(tree, str):
+        raise OptionError("tree: expected the text of a tree, as osteon rig --save-tree writes it")
+    return JSONResponse({"job": session.refit(item, tree, refit_options(body)).id})
 
 
 async def _find_clusters(request: Request) -> Response:
@@ -298,6 +314,16 @@ def _input(of: OptionField) -> dict[str, Any]:
         "choices": list(of.choices),
         "names": [METHOD_NAMES.get(str(word), str(word).capitalize()) for word in of.choices],
     }
+
+
+def refit_options(values: dict[str, Any]) -> RigOptions:
+    """The options of a refit from the JSON of the page."""
+    for name, value in values.items():
+        if name not in REFIT_OPTIONS:
+            raise OptionError(f"'{str(name)[:40]}' is unknown; known are tree, {', '.join(REFIT_OPTIONS)}")
+        if isinstance(value, (dict, list)):
+            raise OptionError(f"{name}: expected one value, got {json.dumps(value)[:40]}")
+    return RigOptions(**values)
 
 
 def fit_options(values: Any) -> SkinOptions:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from osteon.core.errors import OptionError, OsteonError
 from osteon.core.skin_options import SkinOptions
 from osteon.io.skeletons import SKELETON_SUFFIXES
+from osteon.pipeline.options import RigOptions
 from osteon.view.jobs import posing, tasks
 from osteon.view.jobs.posable_mesh import PoseFiles
 from osteon.view.jobs.pose_request import PoseRequest
@@ -53,6 +54,7 @@ class Session:
     jobs: dict[str, PageJob] = field(default_factory=dict)
     skeletons: dict[str, str] = field(default_factory=dict)  # uploaded skeletons, by item
     running: PageJob | None = None
+    refits: int = 0
     tabs: int = 0
     visited: threading.Event = field(default_factory=threading.Event)  # set by the first tab
     closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -147,6 +149,35 @@ class Session:
             return {"done": item_id}
 
         return self._start(work)
+
+    def refit(self, item: Item, tree: str, options: RigOptions) -> PageJob:
+        """Fit an edited tree to the source of a model; the result becomes another model of that source."""
+        source, before = _source_of(item), _model_file_of(item)
+        item_id = self.collection.new_id()
+        pack, model = self.collection.pack_of(item_id), self.collection.folder / f"{item_id}.npz"
+        file = self.collection.folder / f"{item_id}.tree.json"
+
+        async def work(job: PageJob) -> dict[str, Any]:
+            self.refits += 1
+            label = f"refit {self.refits}"
+            try:
+                with _removed_on_error(pack, model):
+                    await asyncio.to_thread(file.write_text, tree, "utf-8")
+                    files = tasks.RefitFiles(str(file), before, str(pack), str(model))
+                    found = await self.worker.run(tasks.refit_tree, source, files, options, job=job)
+            except OsteonError as error:
+                raise TaskError(str(error).replace(str(file), "the edited tree")) from error
+            finally:
+                file.unlink(missing_ok=True)
+            peers = Peers(item.peers.group if item.peers else item.id, label=label, about=str(found["about"]))
+            self.collection.add(Item(item_id, f"{found['name']}: {label}", "model", pack, source, model, peers=peers))
+            return {"done": item_id, **{key: found[key] for key in ("error_percent", "before_percent")}}
+
+        return self._start(work)
+
+    def source_name(self, item: Item) -> dict[str, str]:
+        """The source of an item as a command line names it, where it is one name."""
+        return {"source": self._known_as(item.sequence[0])} if len(item.sequence) == 1 else {}
 
     def find_clusters(self, item: Item) -> PageJob:
         """Find the near-rigid triangles of the source of an item."""

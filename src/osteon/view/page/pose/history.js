@@ -50,7 +50,7 @@ export function listenToUndo(subject) {
   addEventListener("keydown", (event) => {
     const key = event.key.toLowerCase();
     if (!subject.active || event.altKey || !(event.ctrlKey || event.metaKey) || (key !== "z" && key !== "y")) return;
-    if (event.target instanceof HTMLInputElement && ["number", "search"].includes(event.target.type)) return;
+    if (event.target instanceof HTMLInputElement && ["number", "search", "text"].includes(event.target.type)) return;
     event.preventDefault();
     if (key === "y" || event.shiftKey) subject.redo();
     else subject.undo();

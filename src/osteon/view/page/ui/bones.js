@@ -16,7 +16,8 @@ const PAINTS = [
 
 /**
  * @param {import("./store.js").Store} store
- * @param {{boneColor(bone: number): string, findClusters(): Promise<void>}} act
+ * @param {{boneColor(bone: number): string, findClusters(): Promise<void>,
+ *   tree: {element: HTMLElement, actions: HTMLElement}}} act  `tree` edits the tree of a rigged model
  */
 export function buildBones(store, act) {
   const paint = choice("Colour", PAINTS, (value) => store.set({ paint: value }));
@@ -33,15 +34,21 @@ export function buildBones(store, act) {
   });
   const weights = make("p", { class: "readout" });
   const finder = clusterSearch(act.findClusters);
+  const bones = make(
+    "div",
+    { class: "groups" },
+    make("div", { class: "field" }, make("label", { for: id }, "Find a bone"), search),
+    list.element,
+    weights,
+  );
   const body = make(
     "div",
     {},
     paint.element,
     skeleton.element,
     axes.element,
-    make("div", { class: "field" }, make("label", { for: id }, "Find a bone"), search),
-    list.element,
-    weights,
+    act.tree.element,
+    bones,
   );
   const empty = make("div");
   const element = make("div", {}, empty, body);
@@ -54,10 +61,15 @@ export function buildBones(store, act) {
     show(body, nBones(pack) > 0);
     show(empty, nBones(pack) === 0);
     if (!nBones(pack)) empty.replaceChildren(whyEmpty(pack));
-    show(skeleton.element, hasSkeleton(pack));
     allow("clusters", hasClusters(pack));
     allow("error", canCompare(pack));
     search.value = "";
+  });
+  // While the tree is edited, its joints are over the mesh and in a list of their own.
+  store.watch(["pack", "treeing"], () => {
+    const { pack, treeing } = store.state;
+    show(skeleton.element, hasSkeleton(pack) && !treeing);
+    show(bones, !treeing);
   });
   // Filled when it is looked at: the first picture does not wait for it.
   store.watch(["pack", "panel"], () => {
@@ -67,10 +79,10 @@ export function buildBones(store, act) {
     list.search("");
     list.open(pack, namesOf(pack));
   });
-  store.watch(["pack", "scene"], () => {
+  store.watch(["pack", "scene", "treeing"], () => {
     const { pack, scene, model } = store.state;
     const sourced = scene.can_fit && scene.models.some(({ id, has_source }) => id === model && has_source);
-    show(finder.element, nBones(pack) > 0 && !hasClusters(pack) && sourced);
+    show(finder.element, nBones(pack) > 0 && !hasClusters(pack) && sourced && !store.state.treeing);
   });
   store.watch(["paint", "bone", "axes", "skeleton", "panel"], () => {
     const { bone, panel, paint: now } = store.state;
@@ -80,7 +92,7 @@ export function buildBones(store, act) {
     list.mark(now === "weights" ? bone : -1, now === "bones", panel === "bones");
   });
   const update = (track) => list.setErrors(track.complete ? track.squared : null);
-  const actions = make("div", {}, finder.element);
+  const actions = make("div", {}, finder.element, act.tree.actions);
   return { name: "bones", title: "Bones", element, actions, update, probe: (text) => setText(weights, text) };
 }
 

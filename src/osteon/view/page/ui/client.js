@@ -106,6 +106,14 @@ export class Client {
     return (await (await fetchChecked(`./edit/${encodeURIComponent(id)}`, posted(strokes))).json()).job;
   }
 
+  /**
+   * Fit an edited tree to the source of a model; returns the job.
+   * @param {string} id @param {{tree: string, form: string, influences: number}} request the text of the tree, and options
+   */
+  async refit(id, request) {
+    return (await (await fetchChecked(`./refit/${encodeURIComponent(id)}`, posted(request))).json()).job;
+  }
+
   /** Find the near-rigid triangles of the source of a model; returns the job. */
   async findClusters(id) {
     const answer = await fetchChecked("./clusters", {

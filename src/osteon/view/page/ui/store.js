@@ -65,6 +65,7 @@
  * @property {number} editStrength 0 … 1
  * @property {boolean} editMirror strokes are repeated on the other side of the body
  * @property {"before" | "after"} editShown
+ * @property {boolean} treeing the tree of the model is edited
  * @property {boolean} colliding whether bodies move with the model, as given by the next ones
  * @property {"ball" | "box" | "mixed"} collideShape of the next body
  * @property {number} collideSize its width, fraction of the diagonal
@@ -79,7 +80,8 @@
  *
  * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean,
  *   group?: string, source_in?: string, label?: string, about?: string,
- *   has_skeleton?: boolean, compared?: {training: Figures, unseen: Figures}}} Model
+ *   has_skeleton?: boolean, source?: string, compared?: {training: Figures, unseen: Figures}}} Model
+ *   `source` is its source as a command line names it, where it is one name
  *   `group` models of one source have in common, `source_in` is the model in whose pack the source is
  * @typedef {{error: number | null, rms: number}} Figures of some poses, in percent
  */
@@ -174,6 +176,7 @@ export function firstState() {
     editStrength: 0.5,
     editMirror: false,
     editShown: "after",
+    treeing: false,
     colliding: false,
     collideShape: "mixed",
     collideSize: 0.1,
