@@ -140,7 +140,9 @@ def test_split_merge_and_what_the_server_refuses(person: Person, running: Served
 
 def test_an_exported_page_saves_the_tree(chromium: Any, running: Served, tmp_path: Path) -> None:
     export_view(tmp_path / "page.html", [running.session.item("m1")])
-    someone = Person(chromium, (tmp_path / "page.html").as_uri(), "phone", reduced_motion="reduce", accept_downloads=True)
+    someone = Person(
+        chromium, (tmp_path / "page.html").as_uri(), "phone", reduced_motion="reduce", accept_downloads=True
+    )
     someone.sees_model()
     panel = begins(someone)
     assert panel.get_by_text("This page cannot refit").is_visible()

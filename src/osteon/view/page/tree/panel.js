@@ -3,7 +3,7 @@ import { quoted } from "../pose/panel.js";
 import { jointBox } from "../pose/joint_list.js";
 import { iconButton, select, toggle } from "../ui/controls.js";
 import { make, saveFile, setText, show, unique } from "../ui/dom.js";
-import { saveButtons } from "../ui/fit.js";
+import { saveButtons, STAGES } from "../ui/fit.js";
 import { percent } from "../ui/numbers.js";
 import { hasSkeleton } from "../engine/skeleton.js";
 import { branchOf, mergeProblem, problemOf, splitProblem, treeText } from "./joint_tree.js";
@@ -48,7 +48,7 @@ function buildBody(store, client, editing, act, home) {
   const problem = make("p", { class: "note", role: "status" });
   const rigid = toggle("Bones keep their lengths", () => sync());
   rigid.sync(true);
-  const figures = make("p", { class: "figure", role: "status" });
+  const figures = make("p", { class: "figure" }); // the news says it too
   const where = make("p", { class: "note" });
   const made = saveButtons(store, client, act);
   const command = make("code", { class: "command", tabindex: 0 });
@@ -64,6 +64,7 @@ function buildBody(store, client, editing, act, home) {
   home.actions.append(make("div", { class: "row tight-row" }, undo, redo, reset, refit));
   home.element.append(main.element, tools);
 
+  let seen = -1; // the joint that the list was scrolled to
   const sync = () => {
     const { treeing, model } = store.state;
     const on = treeing && editing.active;
@@ -74,6 +75,8 @@ function buildBody(store, client, editing, act, home) {
     const found = problemOf(tree, pack);
     const sourced = sourceOf(store.state);
     joints.sync();
+    if (seen !== editing.joint) scrollToChosen(joints.element);
+    seen = editing.joint;
     chosen.sync();
     setText(problem, found);
     show(problem, found !== "");
@@ -94,6 +97,15 @@ function buildBody(store, client, editing, act, home) {
   return { sync };
 }
 
+/** Scrolls the list alone: the panel stays where it is. @param {HTMLElement} box */
+function scrollToChosen(box) {
+  const list = box.querySelector("ul");
+  const row = list?.querySelector('[aria-selected="true"]');
+  if (!list || !row) return;
+  const [inner, outer] = [row.getBoundingClientRect(), list.getBoundingClientRect()];
+  list.scrollTop += Math.min(0, inner.top - outer.top) + Math.max(0, inner.bottom - outer.bottom);
+}
+
 const formOf = (rigid) => (rigid.input.checked ? "articulated" : "free");
 
 /** Name, parent, merging and splitting of the selected joint. @param {TreeEditing} editing */
@@ -110,7 +122,7 @@ function jointGroup(editing) {
     { class: "groups" },
     make("div", { class: "field" }, make("label", { for: id }, "Name of the joint"), name),
     parent.element,
-    make("div", { class: "row" }, merge, split),
+    make("div", { class: "row tree-row" }, merge, split),
     words,
   );
   const sync = () => {
@@ -142,7 +154,7 @@ async function refitTree(store, client, editing, act) {
     const request = { tree: await treeText(editing.tree, editing.pack), form: act.form, influences: influencesOf(editing.pack) };
     const last = await act.run("Refitting the tree", async (signal, report) => {
       const job = await client.refit(model, request);
-      const onStage = ({ stage, fraction }) => report(`Refitting the tree: ${stage}, ${Math.round(100 * (fraction ?? 0))} %`);
+      const onStage = ({ stage, fraction }) => report(`Refitting the tree: ${STAGES[stage] ?? stage}, ${Math.round(100 * (fraction ?? 0))} %`);
       return client.ended(job, { signal, onStage });
     });
     if (!last) return; // cancelled

@@ -3,7 +3,8 @@ import { choice, emptyState, numeric, select, toggle } from "./controls.js";
 import { make, saveFile, setText, show, unique } from "./dom.js";
 import { percent } from "./numbers.js";
 
-const STAGES = {
+/** Names of the stages of a fit and of a refit. */
+export const STAGES = {
   load: "Read the frames",
   prepare: "Prepare",
   rotations: "Rotations of triangles",
@@ -12,6 +13,9 @@ const STAGES = {
   seed: "Place bones",
   bones: "Fit bones",
   weights: "Fit weights",
+  sections: "Fit sections",
+  joints: "Place joints",
+  articulate: "Fit bones of constant length",
   refine: "Refine bones and weights",
   correct: "Fit corrections",
   normals: "Fit normals",
@@ -174,7 +178,7 @@ export function saveButtons(store, client, act) {
   );
   const element = make(
     "fieldset",
-    { class: "save" },
+    { class: "save", "aria-label": "Save this result as" },
     make("div", { class: "row" }, make("legend", {}, "Save this result as"), buttons),
   );
   store.watch(["scene", "model"], () =>
