@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 from osteon.core.model import SkinnedModel
+from osteon.core.sequence import MeshSequence
+from osteon.deform.pose import pose_frames
+from osteon.io import load_model, save_model, save_sequence
 from osteon.io.skeletons.section_tree import SectionTree, load_section_tree
+from osteon.pipeline.options import RigOptions
+from osteon.view.jobs.tasks import RefitFiles, refit_tree, same_rest
 from osteon.view.pack.arrays import bone_arrays, joint_arrays
 from tests.posable import NAMES, PARENTS, PLACES, posable_model
 
@@ -29,7 +34,8 @@ const arrays = { bones: Uint16Array.from(bones), weights: Float32Array.from(weig
   joint_points: Float32Array.from(points), joint_parents: Int32Array.from(parents) };
 const pack = { ...header, arrays };
 const number = (tree, name) => name === null ? -1 : tree.findIndex((joint) => joint.name === name);
-const resolved = (tree, [act, joint, value]) => [act, number(tree, joint), act === "hang" ? number(tree, value) : value];
+const resolved = (tree, [act, joint, value]) =>
+  [act, number(tree, joint), act === "hang" ? number(tree, value) : value];
 let [tree, refused] = [trees.treeOf(pack), ""];
 try {
   for (const edit of edits) {
@@ -187,3 +193,22 @@ def test_names_are_made_unique_and_a_joint_of_no_vertices_is_a_problem(model: Sk
     assert edited(model, [], bones=bones)["problem"] == "hand moves no vertices; merge it into its parent."
     assert not edited(model, [["merge", "hand", None]], bones=bones)["problem"]
     assert "2 roots (hip, arm)" in edited(model, [], parents=[-1, 0, -1, 2, 1])["problem"]
+
+
+def test_a_refit_is_in_the_rest_pose_of_its_model(model: SkinnedModel, tmp_path: Path) -> None:
+    """Although the sequence alone has another one: the places of the tree are in that of the model."""
+    frames = pose_frames(model)
+    save_model(model, tmp_path / "before.npz")
+    save_sequence(MeshSequence(frames, model.faces, frames[3], model.clips), tmp_path / "frames.npz")
+    (tmp_path / "tree.json").write_text(edited(model, [["rename", "head", "skull"]])["file"])
+    names = [str(tmp_path / name) for name in ("tree.json", "before.npz", "pack.bin", "after.npz")]
+    options = RigOptions(form="free", threads=1)
+    found = refit_tree((str(tmp_path / "frames.npz"),), RefitFiles(*names), options, lambda event: None)
+    after = load_model(tmp_path / "after.npz")
+    assert same_rest(after.rest, model.rest)
+    assert not same_rest(frames[3], model.rest)
+    assert after.skeleton is not None
+    assert "skull" in after.skeleton.names
+    assert found["before_percent"] < 0.01
+    assert found["error_percent"] < 2
+    assert found["about"] == "5 joints, free"

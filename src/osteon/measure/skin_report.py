@@ -64,8 +64,11 @@ class Method:
     def last(self) -> FitReport:
         """The last stage that iterated on the full problem, or else the last stage.
 
-        Shading does not count: it refines a finished fit in a fixed number of rounds.
+        Shading does not count: it refines a finished fit in a fixed number of rounds. A fit without stages, such as
+        that of an edited tree with free bones, has a fixed number of rounds only.
         """
+        if not self.stages:
+            return FitReport("fit", 0.0, converged=False, stopped_by="rounds")
         rounds = [s for s in self.stages if s.iterations and s.full_problem and s.stage != "shade"]
         return (rounds or list(self.stages))[-1]
 

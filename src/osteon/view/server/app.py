@@ -153,8 +153,8 @@ async def _scene(request: Request) -> Response:
         "skeleton_bytes": SKELETON_BYTES,
         "skeletons": list(SKELETON_SUFFIXES),
     }
-    models = [item.to_json() | session.source_name(item) for item in session.collection.shown]
-    return JSONResponse({"models": models, "can_fit": True, "limits": limits})
+    models = [item.to_json() for item in session.collection.shown]
+    return JSONResponse({"models": models, "sources": session.source_names(), "can_fit": True, "limits": limits})
 
 
 async def _pack(request: Request) -> Response:

@@ -175,9 +175,10 @@ class Session:
 
         return self._start(work)
 
-    def source_name(self, item: Item) -> dict[str, str]:
-        """The source of an item as a command line names it, where it is one name."""
-        return {"source": self._known_as(item.sequence[0])} if len(item.sequence) == 1 else {}
+    def source_names(self) -> dict[str, str]:
+        """The sources of items as a command line names them, where each is one name."""
+        shown = self.collection.shown
+        return {item.id: self._known_as(item.sequence[0]) for item in shown if len(item.sequence) == 1}
 
     def find_clusters(self, item: Item) -> PageJob:
         """Find the near-rigid triangles of the source of an item."""

@@ -185,7 +185,7 @@ async function saveTree(store, editing, act) {
 /** The name of the source on the command line; null without one. @param {import("../ui/store.js").State} state */
 function sourceOf({ scene, model }) {
   const found = scene.models.find(({ id }) => id === model);
-  return found?.has_source ? (found.source ?? "SEQUENCE") : null;
+  return found?.has_source ? (scene.sources?.[model] ?? "SEQUENCE") : null;
 }
 
 function whyNoRefit(mode, sourced) {

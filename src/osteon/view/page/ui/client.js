@@ -44,6 +44,7 @@ export class Client {
       models: scene.models ?? [],
       can_fit: this.mode === "server" && Boolean(scene.can_fit),
       limits: scene.limits ?? {},
+      sources: scene.sources ?? {},
     };
   }
 

@@ -3,7 +3,8 @@
  *
  * @typedef {object} State
  * @property {import("../engine/pack.js").Pack | null} pack of the model that is shown
- * @property {{models: Model[], can_fit: boolean, limits: Record<string, any>}} scene
+ * @property {{models: Model[], can_fit: boolean, limits: Record<string, any>, sources?: Record<string, string>}} scene `sources` are
+ *   those of models as a command line names them, where each is one name
  * @property {string} model id of the model shown
  * @property {string} against id of the model that is shown where the source would be; "" for the source
  * @property {Map<string, import("../engine/pack.js").Pack>} known packs that are here, by id
@@ -80,8 +81,7 @@
  *
  * @typedef {{id: string, name: string, kind: "model" | "sequence", has_source: boolean, can_save?: boolean,
  *   group?: string, source_in?: string, label?: string, about?: string,
- *   has_skeleton?: boolean, source?: string, compared?: {training: Figures, unseen: Figures}}} Model
- *   `source` is its source as a command line names it, where it is one name
+ *   has_skeleton?: boolean, compared?: {training: Figures, unseen: Figures}}} Model
  *   `group` models of one source have in common, `source_in` is the model in whose pack the source is
  * @typedef {{error: number | null, rms: number}} Figures of some poses, in percent
  */
