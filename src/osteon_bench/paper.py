@@ -16,6 +16,7 @@ from osteon.core.skin_options import SkinOptions
 from osteon.papers.mesh_animations.printed import RANK, PrintedRow, printed_row
 from osteon.papers.mesh_animations.variants import VariantOptions, fit_variants
 from osteon_bench.paper_built_in import built_in_rows
+from osteon_bench.paper_hashing import hashing_rows
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 
@@ -78,6 +79,7 @@ def measured_rows(run: BenchRun) -> list[Row]:
         sequence = find_sequence(run, name)
         if sequence is not None:
             rows += _paper_rows(run, name, sequence)
+            rows += hashing_rows(run, name, sequence)
             rows += _default_rows(run, name, sequence)
     return rows
 

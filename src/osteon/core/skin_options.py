@@ -15,6 +15,7 @@ from osteon.core.options import GIVEN, check_options, need, option
 Preset = Literal["default", "paper"]
 SkinModel = Literal["lbs", "dqs", "as", "mwe"]
 WeightMethod = Literal["tsvd", "nnls", "bounded"]
+NeighborSearch = Literal["exact", "lsh"]
 NormalChoice = Literal["keep", "smooth", "faceted"]
 
 LONGEST_PREFIX = 40
@@ -167,6 +168,13 @@ class SkinOptions:
         maximum=1,
         unit="of the largest",
         needs=(need(weights="tsvd"),),
+    )
+    search: NeighborSearch = option(
+        "exact",
+        help="Neighbours in mean shift: exact, or by locality-sensitive hashing, as the paper recommends, which is"
+        " faster and misses some.",
+        flags=("--search",),
+        needs=(need(preset="paper", reason="needs --preset paper; the default preset clusters a sample only"),),
     )
     rounds: int = option(
         24,

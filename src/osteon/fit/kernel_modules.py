@@ -9,6 +9,7 @@ SKIN_KERNELS = (
     "osteon.core.normals",
     "osteon.deform.pose",
     "osteon.fit.clustering.cluster",
+    "osteon.fit.clustering.hashing",
     "osteon.fit.clustering.mean_shift",
     "osteon.fit.corrections.normals",
     "osteon.fit.moments",

@@ -42,7 +42,9 @@ COUNT_FRAMES = 48
 
 
 def _cluster_options(options: SkinOptions) -> ClusterOptions:
-    return ClusterOptions(tolerance=options.tolerance, seed=options.seed, threads=options.threads)
+    return ClusterOptions(
+        tolerance=options.tolerance, search=options.search, seed=options.seed, threads=options.threads
+    )
 
 
 def refine_options(options: SkinOptions) -> RefineOptions:

@@ -89,6 +89,7 @@ def test_every_option_has_its_flag_in_the_help():
         ("--preset paper --weights tsvd --delta 0", "--delta: needs --weights bounded"),
         ("--preset paper --tsvd-threshold 0.1", "--tsvd-threshold: needs --weights tsvd"),
         ("--weights nnls", "--weights: needs --preset paper"),
+        ("--search lsh", "--search: needs --preset paper"),
         ("--bone-type rigid --stiffness 0.005", "--stiffness: rigid bones"),
         ("--helpers 0", "--helpers: adds bones to a rig"),
         ("--rig r.glb --smooth-weights 0.1", "--smooth-weights: weights for a rig"),

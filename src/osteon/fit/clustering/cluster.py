@@ -29,8 +29,10 @@ from osteon.core.kernels import kernel
 from osteon.core.parallel import available_threads, for_blocks
 from osteon.core.progress import FitReport, Progress, report_progress
 from osteon.core.sequence import MeshSequence
+from osteon.core.skin_options import NeighborSearch
 from osteon.core.topology import triangle_areas, triangle_neighbors
 from osteon.fit.clustering.core_bones import mean_rotations, triangle_rotations
+from osteon.fit.clustering.hashing import hash_points
 from osteon.fit.clustering.mean_shift import (
     SCALE,
     Bytes,
@@ -54,6 +56,7 @@ class ClusterOptions:
     support_fraction: float = 0.01  # … but at most this fraction of all
     max_samples: int = 20_000  # triangles that the density is estimated from
     max_frames: int = 400  # frames compared
+    search: NeighborSearch = "exact"  # of the points around a climbing one; lsh: among those of hash tables
     seed: int = 0
     threads: int = 0  # 0: all
 
@@ -160,10 +163,11 @@ def _find_modes(
     starts = np.ascontiguousarray(points[leaders])
 
     scouts = np.ascontiguousarray(starts[:: max(1, len(starts) // 400)])
-    shifted, _ = climb_all(density, weights, h, scouts, scouts[:0], threads)
+    tables = hash_points(density, options.seed) if options.search == "lsh" else None
+    shifted, _ = climb_all(density, weights, h, scouts, scouts[:0], threads, tables)
     known = shifted[join_modes(shifted, np.ones(len(shifted), np.float32), h // 4)[0]]
     report_progress(progress, "clusters", 0.1)
-    shifted, neighbors = climb_all(density, weights, h, starts, known, threads)
+    shifted, neighbors = climb_all(density, weights, h, starts, known, threads, tables)
     report_progress(progress, "clusters", 0.9)
 
     crowded = np.flatnonzero(neighbors >= 0.5 * needed)  # a point without neighbours is no mode

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from osteon.core.kernels import kernel
 from osteon.core.parallel import for_blocks
+from osteon.fit.clustering.hashing import HashTables, gather_candidates, no_tables
 
 #: Coordinates summed before a distance is compared with its bound: 128 x 255 fits in 16 bits.
 CHUNK = 128
@@ -61,7 +62,7 @@ def feature_distance(a: Bytes, i: int, b: Bytes, j: int, limit: int) -> int:
     return int(total)
 
 
-@kernel("u1.2r f4.1r i8 u1.2r u1.2r i8 i8 i8 u1.2 f4.1 i8.1 f4.2 u1.2")
+@kernel("u1.2r f4.1r i8 u1.2r u1.2r i8 i8 i8 i8.2r u1.2r i8.2r i8.2r u1.2 f4.1 i8.2 f4.2 u1.2")
 def _climb(
     points: Bytes,
     weights: NDArray[np.float32],
@@ -71,14 +72,23 @@ def _climb(
     n_modes: int,
     begin: int,
     end: int,
+    coordinates: NDArray[np.int64],
+    values: Bytes,
+    keys: NDArray[np.int64],
+    members: NDArray[np.int64],
     shifted: Bytes,
     density: NDArray[np.float32],
-    near: NDArray[np.int64],
+    lists: NDArray[np.int64],
     scratch: NDArray[np.float32],
     here: Bytes,
 ) -> None:
-    """Climb from starts begin … end. Scratch: near (m,), scratch (2,d), here (2,d) for z now and at the last search."""
+    """Climb from starts begin … end, among the candidates of hash tables (hashing.py) or, without tables, all points.
+
+    Scratch: lists (3,m), zero at first, scratch (2,d), here (2,d) for z now and at the last search.
+    """
     m, d = points.shape
+    near, candidates, marks = lists[0], lists[1], lists[2]
+    stamp = 0
     z, mean = scratch[0], scratch[1]
     reach = h + h // 2
     arrival = int(ARRIVAL * h)
@@ -92,7 +102,14 @@ def _climb(
                 n_near = 0
                 for k in range(d):
                     here[1, k] = here[0, k]
-                for j in range(m):
+                n_candidates = m
+                if keys.shape[0] > 0:
+                    stamp += 1
+                    n_candidates = gather_candidates(
+                        here, 0, coordinates, values, keys, members, marks, stamp, candidates
+                    )
+                for c in range(n_candidates):
+                    j = candidates[c] if keys.shape[0] > 0 else c
                     if feature_distance(here, 0, points, j, reach) < reach:
                         near[n_near] = j
                         n_near += 1
@@ -181,17 +198,24 @@ def to_bytes(points: NDArray[np.float32]) -> Bytes:
 
 
 def climb_all(
-    points: Bytes, weights: NDArray[np.float32], h: int, starts: Bytes, modes: Bytes, threads: int
+    points: Bytes,
+    weights: NDArray[np.float32],
+    h: int,
+    starts: Bytes,
+    modes: Bytes,
+    threads: int,
+    tables: HashTables | None = None,
 ) -> tuple[Bytes, NDArray[np.float32]]:
-    """The end point of every start, and the weight of the points within h of it."""
+    """The end point of every start, and the weight of the points within h of it; with tables, approximately."""
+    hashed = no_tables() if tables is None else tables
     shifted = np.empty_like(starts)
     density = np.zeros(len(starts), np.float32)
     known = modes if len(modes) else starts[:1]
 
     def work(begin: int, end: int) -> None:
         d = points.shape[1]
-        scratch = np.empty(len(points), np.int64), np.empty((2, d), np.float32), np.empty((2, d), np.uint8)
-        _climb(points, weights, h, starts, known, len(modes), begin, end, shifted, density, *scratch)
+        scratch = np.zeros((3, len(points)), np.int64), np.empty((2, d), np.float32), np.empty((2, d), np.uint8)
+        _climb(points, weights, h, starts, known, len(modes), begin, end, *hashed, shifted, density, *scratch)
 
     for_blocks(work, len(starts), 32, threads)
     return shifted, density

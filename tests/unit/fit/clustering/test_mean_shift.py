@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,9 @@ import pytest
 from osteon.core.sequence import MeshSequence
 from osteon.fit.clustering.cluster import ClusterOptions, cluster_triangles
 from osteon.fit.clustering.core_bones import triangle_rotations
+from osteon.fit.clustering.hashing import gather_candidates, hash_points
 from osteon.fit.clustering.mean_shift import CHUNK, SCALE, climb_all, join_modes, nearest_mode, to_bytes
+from osteon_bench.paper_hashing import same_bone
 
 from ....subjects import random_turns, soup
 
@@ -152,6 +154,38 @@ def test_clusters_are_those_of_brute_force(seed, n_motions, spread, group_radius
     expected = cluster_by_numpy(points.astype(np.float64), 9 * 8 * 0.15, 0.04 * 150)
     assert found.n_bones == expected.n_modes == n_motions
     assert same_partition(found.labels, expected.labels)
+
+
+def test_points_in_one_cell_are_found_and_each_once():
+    """Brute force: the cells of every table, compared point by point."""
+    rng = np.random.default_rng(1)
+    points = to_bytes(rng.uniform(-1, 1, (60, 30)).astype(np.float32))
+    tables = hash_points(points, 3, tables=4, cuts=3)
+    cells = np.stack([points[:, d] > v for d, v in zip(tables.coordinates, tables.values, strict=True)])  # (l,m,k)
+    marks, out = np.zeros(60, np.int64), np.empty(60, np.int64)
+    for row in range(60):
+        n = gather_candidates(points, row, *tables, marks, row + 1, out)
+        shared = (cells == cells[:, [row]]).all(axis=2).any(axis=0)
+        assert sorted(out[:n].tolist()) == np.flatnonzero(shared).tolist()
+
+
+def test_equal_points_always_share_a_cell():
+    points = np.repeat(to_bytes(np.random.default_rng(0).uniform(-1, 1, (3, 20)).astype(np.float32)), 5, axis=0)
+    marks, out = np.zeros(15, np.int64), np.empty(15, np.int64)
+    n = gather_candidates(points, 7, *hash_points(points, 0), marks, 1, out)
+    assert {5, 6, 7, 8, 9} <= set(out[:n].tolist())
+    assert hash_points(points[:1], 0).members.shape[1] == 1
+
+
+@pytest.mark.parametrize(("seed", "n_motions"), [(0, 2), (3, 5)])
+def test_hashing_finds_the_same_clusters_where_they_are_clear(seed, n_motions):
+    sequence = gathered_soup(seed, n_motions, 0.02)
+    options = ClusterOptions(tolerance=0.15, support_fraction=0.04, search="lsh")
+    found, exact = (cluster_triangles(sequence, options=replace(options, search=s)) for s in ("lsh", "exact"))
+    assert found.n_bones == n_motions
+    assert same_bone(found.labels, exact.labels) > 0.95
+    again = cluster_triangles(sequence, options=replace(options, threads=2))
+    assert np.array_equal(found.labels, again.labels)
 
 
 def test_number_of_threads_does_not_matter():
