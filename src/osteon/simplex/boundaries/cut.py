@@ -44,6 +44,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.core.arrays import Float64, Int32, checked, checked_indices
+from osteon.core.errors import OptionError
 from osteon.core.sticks import StickSkeleton
 from osteon.simplex.boundaries.bands import (
     Band,
@@ -58,7 +59,7 @@ from osteon.simplex.boundaries.bands import (
 )
 from osteon.simplex.options import BoundaryMode, BoundaryOptions
 
-__all__ = ["BoundaryMode", "BoundaryOptions", "cut_boundaries", "plan_cuts"]
+__all__ = ["BoundaryMode", "BoundaryOptions", "cut_boundaries", "cut_boundary_between", "plan_cuts"]
 
 #: Lower limit of the mean bend, that of an angle of 5 degrees: smaller bends belong to smooth surfaces.
 GENTLE = 1 - np.cos(np.radians(5.0))
@@ -84,11 +85,34 @@ def cut_boundaries(
     labels = checked_indices("bone", bone, (len(faces),), skeleton.n_bones)
     if options.mode == "none" or len(faces) < 2:
         return labels.copy()
-    graph = DualGraph.of(vertices, faces)
-    context = _CutContext(graph, options, graph.bend(options.convex), _crease_angle(graph, options), skeleton.n_bones)
-    for cut in plan_cuts(_border_lengths(graph, labels, skeleton.n_bones), skeleton):
+    context = _CutContext.of(vertices, faces, skeleton, options)
+    for cut in plan_cuts(_border_lengths(context.graph, labels, skeleton.n_bones), skeleton):
         labels = _cut_groups(context, labels, cut)
     return labels.copy()
+
+
+def cut_boundary_between(
+    vertices: Float64,
+    faces: Int32,
+    bone: Int32,
+    skeleton: StickSkeleton,
+    sides: Cut,
+    *,
+    options: BoundaryOptions = DEFAULT_BOUNDARY,
+) -> Int32:
+    """(t,) bones after the boundary between two groups of bones alone is cut, as a user requests it (4.3, figure 5).
+
+    In mode "all" the boundary moves also where no crease is near. Triangles of other bones keep their bone.
+    """
+    vertices = checked("vertices", vertices, (None, 3), np.float64)
+    faces = checked_indices("faces", faces, (None, 3), len(vertices))
+    labels = checked_indices("bone", bone, (len(faces),), skeleton.n_bones)
+    listed = sorted(b for group in sides for b in group)
+    if not all(sides) or len(set(listed)) < len(listed) or not 0 <= listed[0] <= listed[-1] < skeleton.n_bones:
+        raise OptionError(f"sides: expected two groups of different bones, 0 … {skeleton.n_bones - 1}, got {sides}")
+    if options.mode == "none" or len(faces) < 2:
+        return labels.copy()
+    return _cut_groups(_CutContext.of(vertices, faces, skeleton, options), labels, sides).copy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +124,11 @@ class _CutContext:
     bend: Float64  # (e,) AngDist
     crease_angle: float  # radians
     n_bones: int
+
+    @staticmethod
+    def of(vertices: Float64, faces: Int32, skeleton: StickSkeleton, options: BoundaryOptions) -> _CutContext:
+        graph = DualGraph.of(vertices, faces)
+        return _CutContext(graph, options, graph.bend(options.convex), _crease_angle(graph, options), skeleton.n_bones)
 
 
 def _crease_angle(graph: DualGraph, options: BoundaryOptions) -> float:
