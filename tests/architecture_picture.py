@@ -36,10 +36,10 @@ FOLDERS = {
     "synth": Folder("built-in subjects", "#86980f"),
     "pipeline": Folder("the order of stages", "#4d83ee"),
     "report": Folder("pictures, charts, advice", "#a45fd0"),
-    "papers": Folder("the papers, made again", "#6b7bd6"),
     "scale": Folder("batches of assets", "#5b8c5a"),
     "view": Folder("the page, its server", "#e0564a"),
     "study": Folder("what people see", "#2f7fb5", "3"),
+    "papers": Folder("the papers, made again", "#6b7bd6"),
     "cli": Folder("one file per command", "#8b949e"),
     "osteon_bench": Folder("every claim, measured", "#7a78e8"),
 }

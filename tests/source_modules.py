@@ -14,7 +14,7 @@ BENCH = SOURCE.parent / "osteon_bench"
 #: Each may import those before it. `osteon_bench` measures everything, and nothing imports it.
 LAYERS = (
     *("core", "deform", "measure", "io", "fit", "simplex", "elastic", "lod", "apply", "synth"),
-    *("pipeline", "report", "papers", "scale", "view", "study", "cli", "__main__", "osteon_bench"),
+    *("pipeline", "report", "scale", "view", "study", "papers", "cli", "__main__", "osteon_bench"),
 )
 
 

@@ -17,6 +17,7 @@ from osteon.papers.mesh_animations.printed import RANK, PrintedRow, printed_row
 from osteon.papers.mesh_animations.variants import VariantOptions, fit_variants
 from osteon_bench.paper_built_in import built_in_rows
 from osteon_bench.paper_hashing import hashing_rows
+from osteon_bench.paper_tables import table_rows
 from osteon_bench.rows import Row, at_least, at_most, figure
 from osteon_bench.run import BenchRun, find_sequence
 
@@ -68,8 +69,8 @@ COMPRESSION_SLACK = 1.25
 
 
 def bench_paper(run: BenchRun) -> list[Row]:
-    """Rows for every available sequence of the table, and for the built-in subjects of `osteon paper 1`."""
-    return measured_rows(run) + built_in_rows(run)
+    """Rows for every available sequence of the table, and for the built-in subjects of `osteon paper` 1, 3, 4 and 5."""
+    return measured_rows(run) + built_in_rows(run) + table_rows(run)
 
 
 def measured_rows(run: BenchRun) -> list[Row]:

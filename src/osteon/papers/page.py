@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from osteon import __version__
@@ -11,7 +11,7 @@ from osteon.io.save.atomic import atomic_file
 from osteon.papers.drawings import legend_html
 from osteon.papers.entries import COLUMNS, Compared, Drawing, Made, Panels, Part, Table
 from osteon.papers.registry import Paper
-from osteon.report.page_parts import number, section, table, whole_page
+from osteon.report.page_parts import number, percent, section, table, whole_page
 from osteon.report.sections import ScaleWords, heat_scale, picture_row
 
 #: Columns of a table beyond which it is set in small letters.
@@ -77,12 +77,18 @@ def _part(part: Part) -> str:
         title = f"<h3>{escape(part.title)}</h3>" if part.title else ""
         body = title + picture_row(part.pictures, COLUMNS[part.columns])
         if part.scale is not None:
-            words = ScaleWords(unit=part.scale.unit, spoken=part.scale.unit, more="Darker is more.")
+            unit = part.scale.unit
+            words = ScaleWords(_written(unit), unit=unit, spoken=unit, more="Darker is more.")
             body += heat_scale(part.scale.maximum, part.scale.label, words)
         return body
     if isinstance(part, Table):
         return _table(part)
     return _drawing(part)
+
+
+def _written(unit: str) -> Callable[[float], str]:
+    """How values of a scale are written."""
+    return percent if unit.startswith("%") else number
 
 
 def _drawing(part: Drawing) -> str:

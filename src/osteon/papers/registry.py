@@ -31,4 +31,22 @@ PAPERS = {
         "Symposium on Computer Animation 2002",
         "eigenskin",
     ),
+    3: Paper(
+        "Mesh Approximation for Animated Characters",
+        "Reid, Jacka, Gain and Merry",
+        "University of Cape Town",
+        "mesh_approximation",
+    ),
+    4: Paper(
+        "Progressive Skinning for Character Animation",
+        "Pilgrim, Steed and Aguado",
+        "2007",
+        "progressive_skinning",
+    ),
+    5: Paper(
+        "Shape Deformation Using a Skeleton to Drive Simplex Transformations",
+        "Yan, Hu, Martin and Yang",
+        "IEEE Transactions on Visualization and Computer Graphics 2008",
+        "simplex_transformations",
+    ),
 }

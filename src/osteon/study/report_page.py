@@ -87,7 +87,7 @@ def _counts(results: StudyResults) -> str:
 
 def _ratings(found: Sequence[CandidateResult]) -> str:
     head = ("candidate", "mean", "deviation", "95 % interval", "median", "answers")
-    boxes = [box for result in found if (box := _box(result)) is not None]
+    boxes = [box for result in found if (box := box_of(result)) is not None]
     notes = [f"{result.summary.name}: {result.summary.reason}" for result in found if result.summary.reason]
     chart = ""
     if boxes:
@@ -108,7 +108,8 @@ def _row(result: CandidateResult) -> tuple[str, ...]:
     return summary.name, _digits(summary.mean), _digits(summary.deviation), interval, median, str(summary.count)
 
 
-def _box(result: CandidateResult) -> Box | None:
+def box_of(result: CandidateResult) -> Box | None:
+    """The box of a candidate's answers; None without answers."""
     summary, box = result.summary, result.quartiles
     if box is None or summary.mean is None:
         return None
