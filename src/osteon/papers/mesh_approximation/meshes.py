@@ -184,8 +184,7 @@ def _mapped(animation: Animation, poses: Int32, what: _Map) -> Shown:
         f"The {animation.name} in {kind} poses; colour scales are constant along a row. Over all {len(poses)} of them "
         f"{MODELS[order[0]]} is closest on average, then {MODELS[order[1]]}, then {MODELS[order[2]]}. "
         + ("In the paper Multi-Weight Enveloping is closest." if seen else (
-            "In the paper Animation Space is; ours pull both models towards SSD instead of zero, which keeps "
-            "Multi-Weight Enveloping from overfitting."))
+            "In the paper Animation Space is, then SSD; ours pull both models towards SSD instead of zero."))
         + f" As the paper prints them, Animation Space has {over['as-zero']} times the mean of SSD, and Multi-Weight "
         f"Enveloping {over['mwe-zero']} times."
     )  # fmt: skip

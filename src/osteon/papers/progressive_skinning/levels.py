@@ -226,5 +226,5 @@ def crowd(run: PaperRun) -> Shown:
         f"blends whose RMS error is {TOLERANCE:g} pixels at its distance: from {min(used)[0]} to {max(used)[0]} of "
         f"{levels.n_ordered} bones. Colour: the part of the full computation."
     )
-    scale = HeatScale(100.0, "%", "computation")
+    scale = HeatScale(100.0, "%", "cost")
     return Shown(text, (panels([picture], 1, scale=scale),), numbers={"bones_and_blends": used, "levels": costs})
