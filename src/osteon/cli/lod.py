@@ -302,8 +302,8 @@ def print_levels(
     for number, level in enumerate(facts["levels"]):
         table.add_row(*_cells(number, level))
     out.print(table)
-    out.print("[dim]percent of the body's size; up to: its size on the screen while the RMS is below a pixel[/]")
-    out.print(f"[dim]and no vertex is off by more than {FARTHEST:.0f} pixels[/]")
+    out.print("[dim]RMS, worst: in percent of the body's size[/]")
+    out.print(f"[dim]up to: its size on the screen while RMS is below 1 pixel and worst below {FARTHEST:.0f} pixels[/]")
     rows = [("bones", f"{facts['bones']['used']} of {facts['bones']['all']} move vertices"), *_baked_rows(facts)]
     rows += [("time", time_text(seconds)), ("written", ", ".join(written)), *plays]
     below = Table(show_header=False, box=None, pad_edge=False)
