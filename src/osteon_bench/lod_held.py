@@ -4,6 +4,8 @@ Both are measured on the file of the level alone, written and read back, in all 
 
 - Distances: from the vertices of the level to the surface of the model and back, in FRAMES frames of every clip; the
   root mean square of the worst clip, and the largest, over the printed figures.
+- Small parts: the largest distance at the size that the table prints, in pixels; printed or measured, the larger one.
+  The printed one counts vertices that slide along the surface, too.
 - Pictures: three.js draws the file of the model and that of the level, textured and lit, from VIEWS sides in other
   frames than those in which `osteon lod` looks, at the size that the table prints. FLIP is that of its authors
   (`flip-evaluator`); the 95th percentile over all pixels that either picture covers, of the worst clip.
@@ -29,19 +31,22 @@ from osteon_bench.run import BenchRun
 from osteon_bench.seen_pictures import SIZE, Picture, Studio, View, flip_map, lacking_tools, open_studio
 
 if TYPE_CHECKING:
+    from osteon.lod.model_levels import Level
     from osteon.pipeline.levels import LevelsFit
 
 #: Measured over printed distances, and the 95th percentile of FLIP.
 PRINTED, FLIP = 1.05, 0.1
 #: Frames of a clip in which surfaces are compared; views of a clip.
 FRAMES, VIEWS = 24, 8
+#: The largest distance of a vertex at the size that a level is for, in pixels.
+FARTHEST = 3.0
 #: A distance below this part of the body's size is rounding.
 ROUNDING = 1e-5
 
 
 def held_rows(case: str, found: LevelsFit) -> list[Row]:
     """The largest ratios of measured and printed distances of all levels."""
-    rms, worst, source = 0.0, 0.0, stock_shown(found.levels.model)
+    rms, worst, rows, source = 0.0, 0.0, list[Row](), stock_shown(found.levels.model)
     with TemporaryDirectory(prefix="osteon-bench-") as folder:
         for number, level in enumerate(found.levels.levels):
             path = Path(folder) / f"{number}.glb"
@@ -49,7 +54,11 @@ def held_rows(case: str, found: LevelsFit) -> list[Row]:
             measured = _distances(source, stock_shown(load_model(path)))
             printed = np.maximum(np.array([level.rms_percent, level.worst_percent]) / 100, ROUNDING)
             rms, worst = np.maximum((rms, worst), np.maximum(measured - ROUNDING, 0.0) / printed)
+            if number and level.pixels:
+                far = level.pixels * max(float(measured[1]), level.worst_percent / 100)
+                rows.append(at_most(_label(case, number, level), "farthest vertex at its size, pixels", far, FARTHEST))
     return [
+        *rows,
         at_most(case, "RMS of a level's file / printed, worst level and clip", float(rms), PRINTED),
         at_most(case, "worst vertex of a level's file / printed, worst level and clip", float(worst), PRINTED),
     ]
@@ -73,6 +82,10 @@ def _distances(source: SkinnedModel, shown: SkinnedModel) -> Float64:
             worst = max(worst, float(np.max(apart)))
         rms.append(np.sqrt(np.mean(squares)))
     return np.array([max(rms), worst]) / (source.diagonal or 1.0)
+
+
+def _label(case: str, number: int, level: Level) -> str:
+    return f"{case}, level {number} at {level.pixels:.0f} px"
 
 
 def look_rows(run: BenchRun, fits: dict[str, LevelsFit]) -> list[Row]:
@@ -104,7 +117,7 @@ def _look_rows(studio: Studio, folder: Path, case: str, found: LevelsFit) -> lis
         save_model(found.levels.baked(level), folder / f"level-{number}.glb")
         pictures = [_pictures(studio, folder / name, views) for name in ("source.glb", f"level-{number}.glb")]
         values = [_p95(*pair) for pair in zip(*pictures, strict=True)]
-        label = f"{case}, level {number} at {level.pixels:.0f} px"
+        label = _label(case, number, level)
         rows.append(at_most(label, "95th percentile of FLIP, three.js, worst clip", max(values), FLIP))
         rows.append(figure(label, "triangles", level.triangles))
         rows.append(figure(label, "bones", level.bones))

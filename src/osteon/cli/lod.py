@@ -31,7 +31,7 @@ from osteon.fit.kernel_modules import LOD_KERNELS
 from osteon.io import MODEL_FORMATS, LoadOptions, SaveOptions, save_model
 from osteon.io.formats.engine_facts import engine_notes, file_plays, plays_json, plays_rows
 from osteon.io.models import check_level_output
-from osteon.lod.options import LodOptions
+from osteon.lod.options import FARTHEST, LodOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -302,7 +302,8 @@ def print_levels(
     for number, level in enumerate(facts["levels"]):
         table.add_row(*_cells(number, level))
     out.print(table)
-    out.print("[dim]percent of the body's size; up to: its size on the screen while the RMS is below a pixel[/]")
+    out.print("[dim]RMS, worst: in percent of the body's size[/]")
+    out.print(f"[dim]up to: its size on the screen while RMS is below 1 pixel and worst below {FARTHEST:.0f} pixels[/]")
     rows = [("bones", f"{facts['bones']['used']} of {facts['bones']['all']} move vertices"), *_baked_rows(facts)]
     rows += [("time", time_text(seconds)), ("written", ", ".join(written)), *plays]
     below = Table(show_header=False, box=None, pad_edge=False)

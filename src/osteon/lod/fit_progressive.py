@@ -13,14 +13,13 @@ from functools import partial
 
 from osteon.core.model import SkinnedModel
 from osteon.core.progress import FitReport, Progress, Stopwatch, report_progress
-from osteon.core.topology import vertex_areas
 from osteon.lod.bone_order import BoneForm
 from osteon.lod.progressive_skin import ProgressiveSkin
 from osteon.lod.search.fade_reach import step_reaches
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.fit_orders import fit_orders, runs_of
 from osteon.lod.search.level_errors import blend_moments, fit_curve, level_errors
-from osteon.lod.search.skin_motion import read_skin_motion
+from osteon.lod.search.skin_motion import read_skin_motion, visible_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,8 @@ def fit_progressive(
         blends = fit_blends(read_skin_motion(model), model.skin)
     motion = read_skin_motion(model, blends.skin)
     with watch.stage("bones"):
-        areas = vertex_areas(model.rest, model.faces) if by_area else None
-        *orders, all_clips = fit_orders(motion, form, progress, areas=areas)
+        weights = visible_weights(model) if by_area else None
+        *orders, all_clips = fit_orders(motion, form, progress, weights=weights)
     with watch.stage("curves"):
         report_progress(progress, "curves", 0.0)
         moments = blend_moments(motion, blends)

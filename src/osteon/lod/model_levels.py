@@ -91,7 +91,7 @@ class Level:
     error_percent: float = 0.0  # error E of bones and blends, in percent of the motion
     rms_percent: float = 0.0  # root mean square distance in the worst clip, of the body's size
     worst_percent: float = 0.0  # largest distance of a vertex, likewise
-    pixels: float = 0.0  # size of the body on the screen up to which the RMS is below a pixel; 0: any
+    pixels: float = 0.0  # size of the body on the screen up to which it looks like the model; 0: any
     mesh_rms_percent: float = 0.0  # part of the mesh in the RMS; squares add up
     mesh_worst_percent: float = 0.0  # part of the mesh in the worst distance
 

@@ -16,6 +16,8 @@ LodForm = Literal["advanced", "offset", "mean", "copy"]
 LevelsBy = Literal["bones", "triangles", "error", "pixels"]
 _LISTS = {"bones": "bones", "triangles": "triangles", "max_error": "error", "screen": "pixels"}
 
+#: No vertex of a level is farther from the model than so many pixels at the size that the level is for.
+FARTHEST = 3.0
 #: Default size of the body on the screen, in pixels, of the coarsest level.
 USUAL_SCREEN = 100.0
 

@@ -11,8 +11,10 @@ directly, bones or triangles by the error that they cause. Everything else is th
 
 A level is what its file shows. So it is baked, with one order of bones for all clips and a rest pose of its own, and
 bones, blends and triangles are added until the baked level keeps the tolerance in every clip, and until its textured
-pictures are those of the model at its size (`level_pictures`). The figures of a level are measured on the file, written
-and read back. No level has more of anything than the one before it.
+pictures are those of the model at its size (`level_pictures`). Neither sees a finger that stays behind, so no vertex
+may be farther than FARTHEST pixels at that size: the worst of bones and blends in all frames, plus the worst of the
+mesh. The figures of a level are measured on the file, written and read back. No level has more of anything than the one
+before it.
 
 Meshes are candidates in steps of a twelfth of their triangles. The coarsest that serves is found by bisection, and only
 those that are tried are made, without being fitted, which is quick; chosen ones are fitted if their error is a
@@ -21,11 +23,14 @@ noticeable part of the tolerance.
 Notes. Soldier, 11,376 triangles, one thread: a level that is fitted takes 3 to 6 s, one that is not 0.3 s. Levels that
 were chosen by the errors of the orders of single clips missed their tolerance when they were baked: 2.3 to 2.9 times on
 CesiumMan, Fox and Soldier. Among about 20 pairs of bones and blends of falling error the cheapest that holds is found
-by bisection, in four or five bakes.
+by bisection (`cheapest_pair`).
 
 Bones by visible area, Soldier, three blends, 95th percentile of FLIP at 100 pixels of 28, 24, 20 and 16 bones: in the
-order of squared errors of vertices .065, .070, .077, .201; of areas .035, .040, .067, .097. So levels for a size use
-that order, and pairs of falling error over areas; with the errors of vertices the search ends at 34 bones and not 20.
+order of squared errors of vertices .065, .070, .077, .201; of areas .035, .040, .067, .097. With the errors of
+vertices the search ended at 34 bones, with areas at 20, but then vertices of hands were off by 8.6, 4.8 and 3.6 pixels
+at 400, 200 and 100. So vertices count by the square root of their area (`skin_motion`), pairs are those of falling
+error so weighed, and the farthest vertex has a bound: 41, 32 and 25 bones instead of 29, 23 and 20, with vertices off
+by 2.3, 2.6 and 2.3 pixels.
 Meshes in steps of a twelfth instead of a third: CesiumMan 1,964, 1,800 and 1,514 triangles instead of 2,336, 2,336 and
 1,652.
 """
@@ -47,11 +52,12 @@ from osteon.io.save.atomic import scratch_folder
 from osteon.lod.fit_progressive import fit_progressive
 from osteon.lod.mesh.simplify import MeshLevel, MeshLevels, SimplifyOptions, simplify_model
 from osteon.lod.model_levels import CoarseMesh, Level, ModelLevels, with_slots
-from osteon.lod.options import LodOptions
+from osteon.lod.options import FARTHEST, LodOptions
 from osteon.lod.search.fit_blends import fit_blends
 from osteon.lod.search.level_errors import SkinErrors, skin_errors
 from osteon.lod.search.skin_motion import read_skin_motion
 from osteon.measure.shading import stock_shown
+from osteon.pipeline.cheapest_pair import cheapest_pair
 from osteon.pipeline.level_measures import MeshError, measure_models, measure_shown, shown_by_players
 from osteon.pipeline.level_pictures import MOST, LevelPictures
 
@@ -61,6 +67,9 @@ STEP, STEPS, FEWEST = 2**-0.125, 56, 32
 MEASURED = 12
 #: Part of a tolerance that a mesh may use: an error of the outline is more visible than one of the motion.
 MESH_PART = 0.5
+#: Parts of the largest distance of a vertex: what a mesh alone may use, and what is used while levels are searched, as
+#: files are measured in more frames.
+FARTHEST_MESH, FARTHEST_SEARCHED = 0.6, 0.92
 #: Part of the difference between pictures that a mesh alone may make.
 MESH_LOOK = 0.85 * MOST
 #: A mesh is fitted to the model if its error is more than this part of the tolerance.
@@ -188,6 +197,12 @@ class MeshLadder:
         mesh = known.mesh if known else self.rough(number) if number else None
         return 0.0 if mesh is None else mesh.error.rms / (self.model.diagonal or 1.0)
 
+    def worst(self, number: int) -> float:
+        """The largest distance of a mesh, likewise."""
+        known = self._fitted.get(number)
+        mesh = known.mesh if known else self.rough(number) if number else None
+        return 0.0 if mesh is None else mesh.error.worst.distance / (self.model.diagonal or 1.0)
+
     def triangles(self, number: int) -> int:
         return self.rough(number).n_triangles if number else len(self.model.faces)
 
@@ -243,6 +258,8 @@ class LevelChoice:
             middle = (low + high + 1) // 2
             serves = self.meshes.rms(middle) <= tolerance
             if serves and pixels:
+                serves = self.meshes.worst(middle) * pixels <= FARTHEST_MESH * FARTHEST
+            if serves and pixels:
                 serves = self.pictures.alike(self.meshes.rough(middle).model, pixels, MESH_LOOK)
             low, high = (middle, high) if serves else (low, middle - 1)
         return low
@@ -263,19 +280,17 @@ class LevelChoice:
         most = (before.bones, before.blends)
         blends = self.meshes.fitted(mesh, tolerance).coarse.blends.n_blends if mesh else most[1]
         most = (most[0], min(most[1], blends))
+        if self.meshes.worst(mesh) * pixels > FARTHEST_SEARCHED * FARTHEST:
+            return None
         if not self.moving:
             return most if self._holds(most, mesh, tolerance, pixels) else None
         left = np.sqrt(max(0.0, tolerance**2 - self.meshes.rms(mesh) ** 2))
         pairs = [self.errors.cheapest(float(left * SKIN_STEP**i), most) for i in range(SKIN_STEPS)]
-        pairs = list(dict.fromkeys([*pairs, most]))
-        low, high = 0, len(pairs)  # all before `low` fail; the one at `high` holds
-        while low < high:
-            middle = (low + high) // 2
-            if self._holds(pairs[middle], mesh, tolerance, pixels):
-                high = middle
-            else:
-                low = middle + 1
-        return pairs[high] if high < len(pairs) else None
+        return cheapest_pair(
+            list(dict.fromkeys([*pairs, most])),
+            lambda pair: self._near(self.baked(*pair, mesh), mesh, tolerance, pixels),
+            lambda pair: self._holds(pair, mesh, tolerance, pixels),
+        )
 
     @property
     def moving(self) -> bool:
@@ -288,18 +303,18 @@ class LevelChoice:
     def _coarse(self, mesh: int) -> CoarseMesh | None:
         return self.meshes.fitted(mesh).coarse if mesh else None
 
-    def _rms_of(self, baked: SkinnedModel, mesh: int) -> float:
-        """The error of a baked level, as a part of the body's size."""
-        whole = self.levels.model_on(self._coarse(mesh))
+    def _near(self, baked: SkinnedModel, mesh: int, tolerance: float, pixels: float) -> bool:
+        """Whether the RMS of a baked level, and at a size on the screen every vertex of it, is near enough."""
+        whole, size = self.levels.model_on(self._coarse(mesh)), self.model.diagonal or 1.0
         skin = measure_models(whole, baked, threads=self.options.threads)
-        return float(np.hypot(skin.rms / (self.model.diagonal or 1.0), self.meshes.rms(mesh)))
+        if np.hypot(skin.rms / size, self.meshes.rms(mesh)) > tolerance:
+            return False
+        return (skin.worst / size + self.meshes.worst(mesh)) * pixels <= FARTHEST_SEARCHED * FARTHEST
 
     def _holds(self, pair: tuple[int, int], mesh: int, tolerance: float, pixels: float) -> bool:
         """Whether a baked level keeps its tolerance, and looks like the model at its size."""
         baked = self.baked(*pair, mesh)
-        if self._rms_of(baked, mesh) > tolerance:
-            return False
-        return not pixels or self.pictures.alike(baked, pixels)
+        return self._near(baked, mesh, tolerance, pixels) and (not pixels or self.pictures.alike(baked, pixels))
 
     def _by_bones(self, number: int, before: Level) -> Level:
         bones = self.options.counts(self.errors.n_bones)[number]
@@ -348,12 +363,13 @@ def _with_errors(levels: ModelLevels, level: Level, shown: SkinnedModel, mesh: M
     """The level with the distances of its file from the model."""
     size, model = levels.model.diagonal or 1.0, stock_shown(levels.model)
     found = measure_shown(model, stock_shown(levels.mesh_model(level.mesh)), shown, mesh, threads=threads)
+    near = max(found.rms, found.worst / FARTHEST)  # a pixel at the largest size that the distances allow
     return replace(
         level,
         error_percent=found.error_percent,
         rms_percent=100 * found.rms / size,
         worst_percent=100 * found.worst / size,
-        pixels=size / found.rms if found.rms > 0 else 0.0,
+        pixels=size / near if near > 0 else 0.0,
         mesh_rms_percent=0.0 if mesh is None else 100 * mesh.rms / size,
         mesh_worst_percent=0.0 if mesh is None else 100 * mesh.worst / size,
     )

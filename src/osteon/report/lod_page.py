@@ -15,6 +15,7 @@ from osteon.core.progress import Progress, report_progress
 from osteon.io.load.source import PathLike
 from osteon.io.save.atomic import atomic_file
 from osteon.lod.model_levels import SCREEN, Level
+from osteon.lod.options import FARTHEST
 from osteon.lod.search.level_errors import SkinErrors
 from osteon.pipeline.level_measures import BoneCosts, measure_costs
 from osteon.pipeline.levels import LevelsFit
@@ -93,9 +94,9 @@ def _table(found: LevelsFit, sizes: Sequence[int], costs: BoneCosts) -> str:
         f"{level_table(found.levels.levels, sizes, costs)}"
         '<p class="note">RMS: root mean square distance of all vertices in all frames of the worst clip. Worst: no '
         "vertex is farther off in any frame. E: of bones and blends, in percent of the motion. Up to: the body’s size "
-        "on the screen while the RMS is below a pixel, and how far the worst vertex is off then. Matrices: the time to "
-        "prepare them, measured. Alone: the bytes of a .glb with only this level, its textures included, as "
-        "<code>--bake-level</code> writes it.</p>"
+        f"on the screen while the RMS is below a pixel and no vertex is off by more than {FARTHEST:.0f} pixels, "
+        "and how far the worst vertex is off then. Matrices: the time to prepare them, measured. Alone: the bytes of a "
+        ".glb with only this level, its textures included, as <code>--bake-level</code> writes it.</p>"
     )
 
 

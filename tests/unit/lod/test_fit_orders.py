@@ -150,11 +150,11 @@ def test_by_area_the_bones_of_the_visible_surface_come_first():
     by_vertex = fit_orders(motion)[-1]
     least = by_vertex.order[-1]
     areas = np.where(model.skin.bones[:, 0] == least, 1e4, 1.0)
-    *clips, by_area = fit_orders(motion, areas=areas)
+    *clips, by_area = fit_orders(motion, weights=areas)
     assert np.flatnonzero(by_area.order == least)[0] < len(by_area.order) - 1
     assert [np.array_equal(a.order, b.order) for a, b in zip(clips, fit_orders(motion)[:-1], strict=True)] == [True]
     errors = [direct_error(model, pose_at_count(by_area, model.animation.transforms, n)) for n in range(7)]
     np.testing.assert_allclose(errors, by_area.errors[by_area.active_counts], rtol=1e-9, atol=1e-10 * by_area.base)
     assert by_area.base == pytest.approx(by_vertex.base)
-    equal = fit_orders(motion, areas=np.full(model.n_vertices, 7.0))[-1]
+    equal = fit_orders(motion, weights=np.full(model.n_vertices, 7.0))[-1]
     assert np.array_equal(equal.order, by_vertex.order)

@@ -12,7 +12,7 @@ from osteon.core.character import Skin
 from osteon.core.errors import GeometryError
 from osteon.deform.animation_space import AnimationSpace
 from osteon.deform.linear_blend import linear_blend_model
-from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
+from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion, visible_weights
 from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.lod_rigs import direct_posed, with_doubles, with_unused
 from tests.tolerance import assert_near
@@ -86,3 +86,16 @@ def test_refuses_other_families_and_empty_models():
     nothing = linear_blend_model(np.zeros((0, 3)), np.zeros((0, 3), np.int32), empty, model.track)
     with pytest.raises(GeometryError, match="vertices that follow bones, got none"):
         read_skin_motion(nothing)
+
+
+def test_vertices_count_by_the_root_of_the_area_around_them():
+    """Two triangles of areas 0.5 and 8, and squared errors in proportion to the weights."""
+    rest = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [5, 0, 0], [9, 0, 0], [5, 4, 0]], np.float32)
+    faces = np.array([[0, 1, 2], [3, 4, 5]], np.int32)
+    skin = Skin(np.zeros((6, 1), np.int32), np.ones((6, 1), np.float32))
+    model = linear_blend_model(rest, faces, skin, BoneTrack(np.tile(np.eye(4)[None, None, :3], (2, 1, 1, 1)), "rigid"))
+    weights = visible_weights(model)
+    np.testing.assert_allclose(weights[3:] / weights[:3], 4)
+    motion = read_skin_motion(model)
+    ratio = (motion.weighed(weights).holds ** 2).sum(axis=(1, 2)) / (motion.holds**2).sum(axis=(1, 2))
+    np.testing.assert_allclose(ratio, weights / weights.mean())

@@ -7,16 +7,31 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from osteon.core.animation import BoneTrack
+from osteon.core.character import Skeleton, Skin
 from osteon.core.errors import GeometryError, OptionError
+from osteon.core.model import SkinnedModel
+from osteon.deform.linear_blend import linear_blend_model
 from osteon.deform.pose import pose_frames
+from osteon.deform.pose_skeleton import transforms_of_joint_rotations
 from osteon.io import SaveOptions, load_model, save_model
 from osteon.lod.mesh.simplify import measure_level
-from osteon.lod.options import LodOptions
-from osteon.pipeline import level_measures
+from osteon.lod.options import FARTHEST, LodOptions
+from osteon.pipeline import level_measures, levels
 from osteon.pipeline.level_measures import MeshError, measure_costs, measure_shown
 from osteon.pipeline.level_pictures import MOST, VIEWS, LevelPictures
-from osteon.pipeline.levels import LevelsFit, MeshLadder, bake_found, file_sizes, fit_levels, level_at, stored_fit
+from osteon.pipeline.levels import (
+    LevelsFit,
+    MeshLadder,
+    bake_found,
+    file_sizes,
+    fit_levels,
+    level_at,
+    stored_fit,
+)
+from osteon.synth.shapes import join_shapes, make_ball
 from osteon_bench.subjects import JointedOptions, make_jointed
 from tests.contract.families import animation_space
 from tests.lod_rigs import two_clips
@@ -206,3 +221,61 @@ def test_costs_are_timed(by_error):
     assert costs.bones[0] == 1
     assert costs.bones[-1] == 7
     assert (costs.microseconds > 0).all()
+
+
+def with_fingers() -> SkinnedModel:
+    """A body of 700 vertices that swings, and two small fingers of 10 vertices each that bend."""
+    places = [(1.05, 0.2, 0.0), (1.05, -0.2, 0.0)]
+    fingers = [make_ball(10, 1.0).scaled((0.16, 0.04, 0.04)).moved((x + 0.14, y, z)) for x, y, z in places]
+    body = join_shapes([make_ball(700, 1.0), *fingers])
+    bones = np.repeat([0, 1, 2], [700, 10, 10]).astype(np.int32)[:, None]
+    skeleton = Skeleton(
+        ("body", "first", "second"),
+        np.array([-1, 0, 0], np.int32),
+        np.array([np.column_stack([np.eye(3), place]) for place in ((0, 0, 0), *places)], np.float32),
+    )
+    phase = 2 * np.pi * np.arange(16) / 16
+    angles = np.stack([0.3 * np.sin(phase), 0.8 * np.cos(phase), 0.8 * np.cos(phase + 1)], axis=1)
+    rotations = Rotation.from_rotvec(angles.reshape(-1, 1) * [0, 0, 1]).as_matrix().reshape(16, 3, 3, 3)
+    transforms = transforms_of_joint_rotations(skeleton, rotations).astype(np.float32)
+    skin = Skin(bones, np.ones_like(bones, np.float32))
+    track = BoneTrack(transforms, "rigid", skeleton.names)
+    return linear_blend_model(body.vertices, body.faces, skin, track, skeleton=skeleton)
+
+
+def farthest(found: LevelsFit, number: int, size: float) -> float:
+    """The largest distance of a vertex from the surface of the model in any frame, in pixels, of a level's file."""
+    model, level = found.levels.model, found.levels.levels[number]
+    frames, beside = np.arange(model.n_frames, dtype=np.int32), np.full(model.n_vertices, -1, np.int32)
+    apart = measure_level(model, found.levels.baked(level), beside, frames)
+    return size * apart.worst.distance / model.diagonal
+
+
+def test_no_vertex_of_a_small_part_is_far_off_at_the_size_of_a_level(monkeypatch):
+    """Fingers are 3 % of the vertices and less of the pixels, so neither RMS nor pictures keep them."""
+    model, options = with_fingers(), LodOptions(screen="200,100,50", threads=1)
+    found = fit_levels(model, options=options)
+    for number, (level, size) in enumerate(zip(found.levels.levels[1:], (200, 100, 50), strict=True), 1):
+        assert level.pixels == pytest.approx(size, rel=1e-6)
+        assert level.worst_percent / 100 * size <= FARTHEST
+        assert level.mesh_worst_percent / 100 * size <= levels.FARTHEST_MESH * FARTHEST
+        assert farthest(found, number, size) <= FARTHEST
+    assert found.levels.levels[-1].triangles < len(model.faces)
+    monkeypatch.setattr(levels, "FARTHEST", 1e3)
+    without = fit_levels(model, options=options)
+    assert max(farthest(without, number, size) for number, size in enumerate((200, 100, 50), 1)) > FARTHEST
+
+
+def test_a_level_has_no_bone_more_than_it_needs(monkeypatch):
+    tried, holds = {}, levels.LevelChoice._holds
+    monkeypatch.setattr(levels.LevelChoice, "_holds", lambda *given: tried.setdefault(given[1], holds(*given)))
+    found = fit_levels(character(), options=LodOptions(max_error="1", levels=2, keep_mesh=True, threads=1))
+    level = found.levels.levels[1]
+    assert 1 < level.bones < 7
+    assert tried[level.bones, level.blends]
+    assert not tried[level.bones - 1, level.blends]
+
+
+def test_the_size_of_any_level_keeps_its_vertices_near(by_error):
+    for level in by_error.levels.levels[1:]:
+        assert level.pixels * level.worst_percent / 100 <= FARTHEST * (1 + 1e-9)

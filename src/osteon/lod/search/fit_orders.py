@@ -67,16 +67,16 @@ def fit_orders(
     form: BoneForm = "advanced",
     progress: Progress | None = None,
     *,
-    areas: Float64 | None = None,
+    weights: Float64 | None = None,
 ) -> tuple[BoneOrder, ...]:
-    """The hierarchy of every clip, and last the one of all clips, for which `areas` (v,) weigh vertices."""
+    """The hierarchy of every clip, and last the one of all clips, for which `weights` (v,) weigh vertices."""
     pairs = pair_moments(motion.owners, motion.holds, motion.n_bones)
     found: list[BoneOrder] = []
     runs = runs_of(motion)
     for run in runs:
         report_progress(progress, "bones", len(found) / len(runs))
-        if areas is not None and not run.name:
-            found.append(_fit_by_area(motion, pairs, run, form, areas))
+        if weights is not None and not run.name:
+            found.append(_fit_weighed(motion, pairs, run, form, weights))
         elif not run.name and len(motion.clips) == 1:
             found.append(replace(found[0], clip=""))
         else:
@@ -102,9 +102,9 @@ def fit_order(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm 
         return replace(order, errors=motion.squared_unit * errors_of_order(motion, pairs, run, order, counts))
 
 
-def _fit_by_area(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm, areas: Float64) -> BoneOrder:
+def _fit_weighed(motion: SkinMotion, pairs: Float64, run: FrameRun, form: BoneForm, weights: Float64) -> BoneOrder:
     """The hierarchy that serves the visible surface best; its errors are those of vertices, like all others."""
-    weighed = motion.weighed(areas)
+    weighed = motion.weighed(weights)
     order = fit_order(weighed, pair_moments(weighed.owners, weighed.holds, weighed.n_bones), run, form)
     transforms = motion.transforms[run.start : run.stop]
     base = min(error_of_matrices(pairs, transforms[:, [r]] - transforms) for r in motion.roots)

@@ -37,12 +37,11 @@ import numpy as np
 from osteon.core.arrays import Float64
 from osteon.core.model import SkinnedModel
 from osteon.core.parallel import single_threaded_blas
-from osteon.core.topology import vertex_areas
 from osteon.lod.bone_order import BoneOrder
 from osteon.lod.progressive_skin import BlendOrder, LevelCurve, ProgressiveSkin
 from osteon.lod.search.fit_orders import FrameRun, in_units, left_out, runs_of
 from osteon.lod.search.pair_moments import frame_factor, rows_of, stacked_holds
-from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion
+from osteon.lod.search.skin_motion import SkinMotion, read_skin_motion, visible_weights
 
 #: Operations per vertex with 1 to 4 blends (table 2); every further blend costs as much as the fourth.
 OPERATIONS = (20.0, 35.0, 43.0, 50.0)
@@ -201,7 +200,7 @@ def skin_errors(model: SkinnedModel, skin: ProgressiveSkin, *, by_area: bool = F
     runs = runs_of(motion)
     grids = [level_errors(motion, moments, order, run) for order, run in zip(orders, runs, strict=True)]
     if by_area:
-        motion = motion.weighed(vertex_areas(model.rest, model.faces))
+        motion = motion.weighed(visible_weights(model))
         moments = blend_moments(motion, skin.blends)
     known = len(runs) == 2 and not by_area
     shared = grids[-1:] if known else [level_errors(motion, moments, skin.all_clips, run) for run in runs[:-1]]

@@ -11,6 +11,14 @@ with a scale of 0.01 are then like all others, and a bone that follows nothing i
 
 Notes. Errors are those of linear blending, for dual quaternions too: both agree to first order in the difference, and
 the order only has to rank. Displacements of the rest pose are comparatively small, and ignored in the search.
+
+Weights of vertices, Soldier, three blends: the largest distance of a vertex, in % of the diagonal, with 41, 38, 35, 32,
+29, 26 and 23 bones, with vertices that count by a power of the area around them.
+
+    power 0      .52  1.05  1.05  1.03  3.25  3.25  3.25
+    power 0.25   .52   .64  1.00  1.02  1.40  3.26  3.26
+    power 0.5    .52   .64  1.00  1.02  1.41  2.02  3.26
+    power 0.75   .64  1.00  1.00  1.02  2.02  2.02  2.07
 """
 
 from __future__ import annotations
@@ -25,6 +33,7 @@ from osteon.core.character import Skeleton, Skin
 from osteon.core.errors import GeometryError
 from osteon.core.mesh import scale_of_bones
 from osteon.core.model import SkinnedModel
+from osteon.core.topology import vertex_areas
 from osteon.core.transforms import apply, compose, identity, invert
 from osteon.lod.level_player import rest_pivots
 
@@ -32,6 +41,8 @@ from osteon.lod.level_player import rest_pivots
 FAMILIES = ("linear_blend", "dual_quaternion")
 #: Joints are duplicates if no entry of their placements differs by more than this, in diagonals.
 SAME_JOINT = 1e-5
+#: Vertices count by this power of the area around them, in levels for a size on the screen.
+AREA_POWER = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +77,9 @@ class SkinMotion:
         """Used bones without a used ancestor."""
         return np.flatnonzero(self.parents < 0)
 
-    def weighed(self, areas: Float64) -> SkinMotion:
-        """The same motion, in whose squared errors vertices count by areas (v,) of the mean 1."""
-        roots = np.sqrt(areas / (areas.mean() or 1.0))
+    def weighed(self, weights: Float64) -> SkinMotion:
+        """The same motion, in whose squared errors vertices count by weights (v,), scaled to the mean 1."""
+        roots = np.sqrt(weights / (weights.mean() or 1.0))
         return replace(self, holds=self.holds * roots[:, None, None])
 
     @property
@@ -80,6 +91,12 @@ class SkinMotion:
         """(n,3,4) offsets in units of the model; of bones without a parent posed_from_rest."""
         unit_of_parent = np.where((parents < 0)[:, None, None], self.unit_from_posed, self.unit_from_rest)
         return compose(compose(invert(unit_of_parent), offsets), self.unit_from_rest)
+
+
+def visible_weights(model: SkinnedModel) -> Float64:
+    """(v,) the weights of vertices in levels for a size: between those of area alone and those of vertices alone."""
+    weights: Float64 = vertex_areas(model.rest, model.faces) ** AREA_POWER
+    return weights
 
 
 def read_skin_motion(model: SkinnedModel, skin: Skin | None = None) -> SkinMotion:
