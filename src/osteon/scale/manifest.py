@@ -39,6 +39,8 @@ COMMANDS = ("skin", "rig", "lod", "play")
 SUFFIX = {"skin": ".glb", "rig": ".glb", "lod": ".glb", "play": ".npz"}
 _ASSET_KEYS = ("input", "name", "output", "command", "options", "suffix")
 _DEFAULT_KEYS = ("command", "options", "suffix")
+#: Names in the folder of a batch that are its own.
+OWN_NAMES = ("logs", "reports", "summary.html", "summary.json")
 #: Options that the batch sets itself.
 RESERVED = ("output", "json", "quiet", "force", "threads")
 
@@ -198,6 +200,8 @@ def _output(row: Mapping[str, Any], name: str, suffix: str, where: str) -> str:
     parts = PurePosixPath(output.replace("\\", "/")).parts
     if not parts or parts[0] == "/" or ".." in parts or parts[0].startswith(".osteon") or ":" in parts[0]:
         raise FileFormatError(f"{where}: the output {quote(output)} is not a path inside the folder of the batch")
+    if parts[0].casefold() in OWN_NAMES:
+        raise FileFormatError(f"{where}: the batch itself writes {parts[0]}; give the output another name")
     return "/".join(parts) + ("/" if output.endswith(("/", "\\")) else "")
 
 

@@ -97,6 +97,7 @@ def test_names_of_inputs(clips):
         ),
         ("[[assets]]\ninput = 'walk.npz'\noutput = '../walk.glb'\n", ("not a path inside",)),
         ("[[assets]]\ninput = 'walk.npz'\noutput = '/walk.glb'\n", ("not a path inside",)),
+        ("[[assets]]\ninput = 'walk.npz'\noutput = 'logs/walk.glb'\n", ("batch itself writes logs",)),
         ("[[assets]]\ninput = 'walk.npz'\nname = '-x'\n", ("nor -",)),
         ("[defaults]\noption = {}\n", ("[defaults]", "did you mean 'options'")),
         ("[[asset]]\ninput = 'walk.npz'\n", ("'asset'", "did you mean 'assets'")),
