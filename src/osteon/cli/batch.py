@@ -251,7 +251,7 @@ def _run(work: Batch, place: BatchPlace, cluster: Executor | None = None) -> Bat
 
     left = work.plan()
     if not left:
-        return work.run(_NoExecutor())
+        return work.as_found()
     if cluster is not None:
         work.threads = place.threads or 1
         return work.run(cluster)
@@ -268,21 +268,6 @@ def _cluster(address: str) -> Executor:
     from osteon.scale.dask_executor import DaskExecutor
 
     return DaskExecutor(address)
-
-
-class _NoExecutor:
-    """For a batch in which everything is finished."""
-
-    capacity = 0
-
-    def submit(self, task: Any) -> None:
-        raise AssertionError(task)
-
-    def next_done(self, timeout: float) -> None:
-        return None
-
-    def close(self) -> None:
-        pass
 
 
 def _write_summary(

@@ -187,6 +187,10 @@ class Batch:
             stopped_by = str(error)
         return BatchResult(self._records(), self._kept, time.monotonic() - began, stopped_by)
 
+    def as_found(self) -> BatchResult:
+        """The result of a plan in which nothing is left to run."""
+        return BatchResult(self._records(), self._kept, 0.0)
+
     def _stage(self) -> str:
         left = len(self._waiting) + len(self._alone) + len(self._flying)
         return f"run: {left} of {len(self.assets)} left"
