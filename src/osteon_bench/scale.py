@@ -242,13 +242,14 @@ def _with_scheduler_kills(folder: Path, rng: random.Random, kills: int) -> int:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_environment())
     try:
         while process.poll() is None:
-            time.sleep(rng.uniform(2.0, 6.0))
+            time.sleep(rng.uniform(1.0, 4.0))
             if killed < kills and process.poll() is None:
                 scheduler.kill()
                 scheduler.wait()
                 killed += 1
                 scheduler = _start(scheduler_words, folder)
-                workers = [worker if worker.poll() is None else _start(worker_words, folder) for worker in workers]
+            # Workers end when their scheduler does, a while later; a service would start them again.
+            workers = [worker if worker.poll() is None else _start(worker_words, folder) for worker in workers]
     finally:
         for one in (process, *workers, scheduler):
             one.kill()
