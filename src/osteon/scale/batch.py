@@ -185,6 +185,8 @@ class Batch:
                 report_progress(self.progress, self._stage(), self._bytes_done / total)
         except _DiskFull as error:
             stopped_by = str(error)
+        if self._exclusive:  # attempts that a scheduler has repeated elsewhere
+            shutil.rmtree(self._work, ignore_errors=True)
         return BatchResult(self._records(), self._kept, time.monotonic() - began, stopped_by)
 
     def as_found(self) -> BatchResult:

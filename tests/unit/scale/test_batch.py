@@ -76,7 +76,7 @@ def test_everything_runs_once_the_largest_first(assets, tmp_path):
     assert executor.order == ["fall", "jump", "run", "walk"]
     assert result.records[0].facts == {"error_percent": 1.5, "bones": 3}
     assert (tmp_path / "out" / "walk.glb").read_text() == "walk"
-    assert not (tmp_path / "out" / ".osteon-batch" / "work" / "walk").exists()
+    assert not (tmp_path / "out" / ".osteon-batch" / "work").exists()
     left, result = run(assets, tmp_path / "out", executor)
     assert (left, result.kept) == (0, 4)
     assert [record.runs for record in result.records] == [1, 1, 1, 1]
