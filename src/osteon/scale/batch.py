@@ -306,7 +306,9 @@ def _facts(report: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     keys = ("error_percent", "bones", "rank", "frames", "vertices", "triangles", "output_bytes")
-    return {key: held[key] for key in keys if isinstance(held.get(key), (int, float))}
+    source = held.get("input")
+    values = {**source, **held} if isinstance(source, dict) else held  # `skin` and `rig` describe their input apart
+    return {key: values[key] for key in keys if isinstance(values.get(key), (int, float))}
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from osteon.scale.manifest import Asset
 
 _STYLE = """
 td.fail{color:var(--alarm)} table.assets td:not(:nth-child(1)):not(:last-child){text-align:right}
-table.assets img{display:block;width:96px;height:72px;object-fit:contain} .live{margin:.6em 0}
+table.assets img{display:block;width:96px;height:72px;object-fit:contain}
+#failed th:nth-child(2),#failed td.fail{text-align:left}
 """
 
 

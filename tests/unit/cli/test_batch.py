@@ -59,6 +59,7 @@ def test_outputs_reports_logs_and_summary(finished: Path) -> None:
     rows = {row["name"]: row for row in held["assets"]}
     assert rows["bad"]["reason"].endswith("is not an intact .npz archive ('File is not a zip file')")
     assert rows["a"]["bones"] == 2
+    assert (rows["a"]["frames"], rows["a"]["vertices"]) == (len(np.load(finished.parent / "a.npz")["frames"]), 1034)
     for name in ("a", "b"):
         assert (finished / f"{name}.glb").stat().st_size == rows[name]["bytes"]
         assert json.loads((finished / "reports" / f"{name}.json").read_text())["error_percent"] >= 0
